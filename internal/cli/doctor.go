@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -18,6 +19,8 @@ import (
 	"github.com/loci-memory/loci/internal/cli/format"
 	"github.com/loci-memory/loci/internal/cli/version"
 	"github.com/loci-memory/loci/internal/embed"
+	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/service"
 )
 
 // A checkResult is the result of one check.
@@ -50,8 +53,8 @@ func (p *program) doctor() *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
 		Short: "Show the target of commands, and check it",
-		Long: "Names the target of the commands and why it is that one, and checks it.\nThe exit code is 1 if " +
-			"something is broken.",
+		Long: "Names the target of the commands and why it is that one, and checks it. Where the credential may " +
+			"write, it writes a\nmemory, reads it back and deletes it. The exit code is 1 if something is broken.",
 		Args: command.ExactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			d := p.diagnose(cmd.Context())
@@ -126,6 +129,7 @@ func (p *program) checkLocal(ctx context.Context, d *doctorReport, t target) {
 	}
 	caller, end, err := p.openLocal(ctx, t.dir, true)
 	if err == nil {
+		p.checkMemory(ctx, d, caller, true)
 		p.checkPolicies(ctx, d, t, caller)
 		p.checkWaiting(ctx, d, caller)
 		err = end()
@@ -162,8 +166,7 @@ func (p *program) checkServer(ctx context.Context, d *doctorReport, t target) {
 		return
 	}
 	var answer http.Header
-	_, err = health.Do(ctx, http.MethodGet, "/health", []byte("{}"), client.WithResponseHeader(&answer))
-	if !d.addCheck("server", err, "answers") {
+	if !d.addCheck("server", checkIsLoci(ctx, health, client.WithResponseHeader(&answer)), "is a Loci server") {
 		return
 	}
 	if at, err := http.ParseTime(answer.Get("Date")); err == nil {
@@ -189,10 +192,106 @@ func (p *program) checkServer(ctx context.Context, d *doctorReport, t target) {
 		d.addCheck("token", err, "is accepted until "+localTime(t.tokens.ExpiresAt())+", and refreshed by itself")
 	}
 	if err == nil {
+		p.checkMemory(ctx, d, remote{c}, deletesMemories(ctx, health))
+		p.checkService(ctx, d, remote{c})
 		checkFiles(ctx, d, t, c)
 		p.checkPolicies(ctx, d, t, remote{c})
 		p.checkWaiting(ctx, d, remote{c})
 	}
+}
+
+// checkIsLoci returns an error unless a Loci server answers. The client needs no credential: a stranger must get none.
+func checkIsLoci(ctx context.Context, c *client.Client, o ...client.CallOption) error {
+	raw, err := c.Do(ctx, http.MethodGet, "/health", []byte("{}"), o...)
+	if err != nil {
+		return err
+	}
+	var health struct {
+		OK      bool   `json:"ok"`
+		Service string `json:"service"`
+	}
+	if json.Unmarshal(raw, &health) != nil || !health.OK || health.Service != "loci" {
+		return loci.Errorf(loci.CodeUnavailable, "%s does not answer as a Loci server does: check the address", c.URL())
+	}
+	return nil
+}
+
+// canaryTimeout bounds the deletion of the memory that a check wrote, even after an interrupt.
+const canaryTimeout = 10 * time.Second
+
+// checkMemory writes a memory, reads it back and deletes it, where the credential may write and the target deletes.
+func (p *program) checkMemory(ctx context.Context, d *doctorReport, caller op.Caller, deletes bool) {
+	if !deletes || p.table.Op(service.MemoryDelete.Name) == nil {
+		d.addCheck("memory", nil, "not tried: this variant of the contract deletes no memories")
+		return
+	}
+	switch err := tryMemory(ctx, caller); loci.AsError(err).Code {
+	case loci.CodeForbidden, loci.CodeInsufficientScope:
+		d.addCheck("memory", nil, "not tried: this credential may only read")
+	default:
+		d.addCheck("memory", err, "was written, read back and deleted")
+	}
+}
+
+// deletesMemories reports whether the document of a server has the deletion of memories, which a variant lacks.
+func deletesMemories(ctx context.Context, c *client.Client) bool {
+	raw, err := c.Do(ctx, http.MethodGet, "/openapi.json", []byte("{}"))
+	var document struct {
+		Paths map[string]map[string]json.RawMessage `json:"paths"`
+	}
+	if err != nil || json.Unmarshal(raw, &document) != nil {
+		return false
+	}
+	return document.Paths[service.MemoryDelete.Path][strings.ToLower(service.MemoryDelete.Method)] != nil
+}
+
+// tryMemory writes a memory, reads it back and deletes it.
+func tryMemory(ctx context.Context, caller op.Caller) error {
+	text := "loci doctor checks that memories are stored: " + string(loci.NewID(time.Now()))
+	made, err := op.Do(ctx, caller, doctorCall(), service.MemoryCreate, loci.CreateMemory{Content: loci.Content(text)})
+	if err != nil {
+		return err
+	}
+	id := made.Memory.ID
+	read, err := op.Do(ctx, caller, doctorCall(), service.MemoryGet, loci.GetMemory{MemoryID: id})
+	if err == nil && read.Memory.Content != text {
+		err = errors.New("the memory that was written is read back with another text")
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), canaryTimeout)
+	defer cancel()
+	if _, e := op.Do(ctx, caller, doctorCall(), service.MemoryDelete, loci.DeleteMemory{MemoryID: id}); e != nil {
+		return fmt.Errorf("the memory %s was written as a test, and cannot be deleted: %s", id, oneLineError(e).Message)
+	}
+	return err
+}
+
+func doctorCall() *op.Call { return &op.Call{Transport: "command"} }
+
+// checkService shows what the server says of itself, and whether its embedder answers.
+func (p *program) checkService(ctx context.Context, d *doctorReport, caller op.Caller) {
+	if p.table.Op(service.AccountStatus.Name) == nil {
+		return
+	}
+	out, err := op.Do(ctx, caller, doctorCall(), service.AccountStatus, loci.Empty{})
+	if problems := out.Service.Problems; err == nil && len(problems) > 0 {
+		err = errors.New(strings.Join(problems, "; "))
+	} else if err == nil && problems != nil && !out.Service.Ready { // an older server has no such field
+		err = errors.New("the server is not ready")
+	}
+	if !d.addCheck("service", err, "is ready") {
+		return
+	}
+	in := loci.SearchMemories{Query: "loci doctor", Mode: loci.ModeSemantic, Paging: loci.Paging{Limit: 1}}
+	found, err := op.Do(ctx, caller, doctorCall(), service.MemorySearch, in)
+	if err == nil && found.Mode == loci.ResolvedKeywordFallback { // a model may be loading
+		found, err = op.Do(ctx, caller, doctorCall(), service.MemorySearch, in)
+	}
+	if n := out.Indexing; err == nil && (found.Mode == loci.ResolvedKeywordFallback || n.Failed > 0) {
+		err = fmt.Errorf("the embedder of the server does not answer in time, so words alone find memories (%d wait, "+
+			"%d failed) %s", n.Pending, n.Failed, n.LastError)
+	}
+	d.addCheck("embedder", err, fmt.Sprintf("answers; %s for vectors",
+		format.Plural(out.Indexing.Pending, "memory waits", "memories wait")))
 }
 
 // checkFiles asks for an upload to a memory that nobody has: a server whose file store answers does not find it. A

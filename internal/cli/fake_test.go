@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -34,7 +35,12 @@ type fakeService struct {
 	sort    sortInput
 	inbox   []loci.InboxMessage
 	sent    loci.SendMessage
-	moved   loci.ID // the message that was acknowledged
+	moved   loci.ID   // the message that was acknowledged
+	missing bool      // no memory is found
+	damaged string    // is added to the content of a memory that doctor reads
+	refused loci.Code // of a creation
+	variant string    // the only method of a memory in the document
+	keeps   bool      // refuses deletions
 }
 
 // A sortInput has nested lists and booleans, which the first operations lack.
@@ -59,6 +65,9 @@ const (
 
 func (t *fakeService) Create(_ context.Context, actor *identity.Actor,
 	in loci.CreateMemory) (out loci.CreatedMemory, err error) {
+	if t.refused != "" {
+		return out, loci.NewError(t.refused)
+	}
 	t.actor, t.create = *actor, in
 	out.Memory.Memory = fakeMemory(string(in.Content))
 	out.Memory.Routing.Matched = []string{}
@@ -71,8 +80,11 @@ func fakeMemory(content string) loci.Memory {
 }
 
 func (t *fakeService) Get(_ context.Context, _ *identity.Actor, in loci.GetMemory) (out loci.MemoryDetail, err error) {
-	if in.MemoryID != fakeID {
+	if in.MemoryID != fakeID || t.missing {
 		return out, loci.NewError(loci.CodeNotFound)
+	}
+	if strings.HasPrefix(string(t.create.Content), "loci doctor") {
+		return loci.MemoryDetail{Memory: fakeMemory(string(t.create.Content) + t.damaged)}, nil
 	}
 	return loci.MemoryDetail{Memory: fakeMemory("# Rock\nHard <b>\x1b[31m."), Attachments: []loci.Attachment{}}, nil
 }
@@ -95,7 +107,9 @@ func (t *fakeService) List(_ context.Context, _ *identity.Actor, in loci.ListMem
 }
 
 func (t *fakeService) Delete(_ context.Context, _ *identity.Actor, in loci.GetMemory) (loci.Empty, error) {
-	t.deleted = string(in.MemoryID)
+	if t.deleted = string(in.MemoryID); t.keeps {
+		return loci.Empty{}, loci.NewError(loci.CodeUnavailable)
+	}
 	return loci.Empty{}, nil
 }
 
@@ -301,8 +315,11 @@ func (t *fakeService) routes() http.Handler {
 			"\"workspaceId\":%q}]}\n\nevent: auth.revoked\ndata: {\"ok\":true}\n\n", fakeID,
 			r.URL.Query().Get("workspace_id"))
 	})
+	mux.HandleFunc("GET /openapi.json", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"paths":{"/v1/memories/{memoryId}":{"`+cmp.Or(t.variant, "delete")+`":{}}}}`)
+	})
 	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = io.WriteString(w, `{"ok":true}`)
+		_, _ = io.WriteString(w, `{"ok":true,"service":"loci"}`)
 	})
 	return mux
 }

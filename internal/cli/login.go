@@ -77,13 +77,16 @@ func (p *program) storeLogin(ctx context.Context, t target, l *profile.Login) (u
 	if err != nil {
 		return u, "", err
 	}
-	me, err := c.AccountMe(ctx)
+	stranger, err := target{url: t.url, plainHTTP: t.plainHTTP}.newClient()
+	if err == nil {
+		err = checkIsLoci(ctx, stranger)
+	}
 	if err != nil {
 		return u, "", err
 	}
-	if me.User.ID == "" {
-		return u, "", loci.Errorf(loci.CodeUnavailable,
-			"%s does not answer as a Loci server does: check the address", c.URL())
+	me, err := c.AccountMe(ctx)
+	if err != nil {
+		return u, "", err
 	}
 	l.URL, l.PlainHTTP, l.UserID = c.URL(), p.plainHTTP, me.User.ID
 	where, old, err := p.profile().Save(ctx, *l)

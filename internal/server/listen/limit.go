@@ -75,26 +75,24 @@ func (a *limitListener) Close() error {
 	return a.Listener.Close()
 }
 
-type connKey struct{}
-
-// withShares returns a handler that counts connections by network, and those with a call of a proved credential by the
-// user alone. While few are free a network above its share loses connections that wait: those that have not sent a
-// whole request, nor proved a credential. A user at its share is refused.
-func (a *limitListener) withShares(h http.Handler, proxies httpapi.Proxies) http.Handler {
-	a.server.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
-		conn, ok := c.(*deadlineConn)
-		if !ok {
-			return ctx
-		}
+// share counts a connection to the network of its peer. While few are free a network above its share loses connections
+// that wait: those that have not sent a whole request, nor proved a credential.
+func (a *limitListener) share(c net.Conn, proxies httpapi.Proxies) {
+	if conn, ok := c.(*deadlineConn); ok {
 		conn.holding = a.shares.Add(proxies.Subnet(c.RemoteAddr().String()), func() { conn.Close() })
-		return context.WithValue(ctx, connKey{}, conn.holding)
 	}
+}
+
+// withShares returns a handler that counts the connection of a request to the network of its client, and to the user
+// alone once it has proved a credential. A user at its share is refused.
+func withShares(h http.Handler, proxies httpapi.Proxies) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		holding, ok := r.Context().Value(connKey{}).(*limit.Holding[limit.Key])
+		conn, ok := r.Context().Value(connKey{}).(*deadlineConn)
 		if !ok {
 			h.ServeHTTP(w, r)
 			return
 		}
+		holding := conn.holding
 		var unread atomic.Bool
 		unread.Store(httpapi.OnBodyEnd(r, func() { unread.Store(false); holding.Resume() }))
 		holding.Move(limit.Subnet(proxies.ClientIP(r)), unread.Load())

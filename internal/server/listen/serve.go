@@ -12,7 +12,8 @@ import (
 )
 
 // A client has publicBodyTimeout to send a body, and bodyTimeout once it has proved a credential. It has
-// bodyIdleTimeout to send some of its body. Requests in progress have finishTimeout when the server ends.
+// bodyIdleTimeout to send some of its body. Requests in progress have finishTimeout when the server ends, and
+// connections a tenth of it for their first request.
 const (
 	publicBodyTimeout = 10 * time.Second
 	bodyTimeout       = 2 * time.Minute
@@ -48,9 +49,15 @@ func serve(draining, closing context.Context, l net.Listener, connections int, p
 		ErrorLog:                     ErrorLog(log, "api"),
 	}
 	a := newLimitListener(l, connections, srv)
-	h = a.withShares(h, proxies)
+	var first firstRequests
+	srv.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
+		a.share(c, proxies)
+		return first.accepted(ctx, c)
+	}
+	h = withShares(h, proxies)
 	// Disabling keep-alives would close idle connections, and with them requests that are on their way.
 	srv.Handler = httpapi.WithBodyDeadlines(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		first.began(r.Context())
 		if draining.Err() != nil || a.shares.IsScarce() {
 			w.Header().Set("Connection", "close")
 		}
@@ -63,6 +70,10 @@ func serve(draining, closing context.Context, l net.Listener, connections int, p
 		return err
 	case <-closing.Done():
 	}
+	waitForQueue(l)
+	a.Close()
+	<-ended // what the listener had accepted is served
+	first.wait(finish / 10)
 	finishing, cancel := context.WithTimeout(context.Background(), finish)
 	defer cancel()
 	if err := srv.Shutdown(finishing); errors.Is(err, context.DeadlineExceeded) {

@@ -42,6 +42,15 @@ type deadlineConn struct {
 	tcpConn
 	deadline atomic.Pointer[time.Time] // another goroutine than that of the handler may set it
 	holding  *limit.Holding[limit.Key] // its part in the shares of users and networks
+	began    func()                    // tells that a request has reached the handler, or that none will
+}
+
+// Close ends the connection.
+func (c *deadlineConn) Close() error {
+	if c.began != nil {
+		c.began()
+	}
+	return c.tcpConn.Close()
 }
 
 // Write extends the deadline with each chunk that the system accepts.
