@@ -51,8 +51,9 @@ func serve(draining, closing context.Context, l net.Listener, connections int, p
 	a := newLimitListener(l, connections, srv)
 	var first firstRequests
 	srv.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
+		ctx = first.accepted(ctx, c)
 		a.share(c, proxies)
-		return first.accepted(ctx, c)
+		return ctx
 	}
 	h = withShares(h, proxies)
 	// Disabling keep-alives would close idle connections, and with them requests that are on their way.

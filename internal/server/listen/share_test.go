@@ -36,16 +36,13 @@ func TestSlowBodiesOfNetworkLeaveConnectionsToOthers(t *testing.T) {
 			}
 		})
 	}
-	for i := range 8 {
+	for i := 0; i < 8 || ended.Load() == 0; i++ {
 		if _, err := s.mustDial(t).call("/health"); err != nil {
 			t.Errorf("call %d beside slow requests: %v", i, err)
 		}
 	}
 	endFlood()
 	slow.Wait()
-	if ended.Load() <= 32 {
-		t.Error("no slow request has ended")
-	}
 	s.release()
 	if _, err := held.answer(); err != nil {
 		t.Errorf("the call with a credential: %v", err)
