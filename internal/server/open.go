@@ -67,9 +67,22 @@ func (s Settings) openStore(ctx context.Context, o store.Options) (*store.Store,
 	o.Clock, o.Plans = s.clock(), s.Plans
 	o.CacheBytes = cache.FitMemory(cmp.Or(s.CacheBytes, cache.DefaultBytes), os.DirFS("/"))
 	if s.DB != "" {
-		return store.OpenPostgres(ctx, s.DB, o)
+		return s.openPostgres(ctx, o)
 	}
 	return openSQLite(ctx, s.Data, o)
+}
+
+// openPostgres opens the PostgreSQL database, unless it is another one than that of the data folder.
+func (s Settings) openPostgres(ctx context.Context, o store.Options) (st *store.Store, err error) {
+	if o.Identity, err = s.readIdentity(); err != nil {
+		return nil, err
+	}
+	st, err = store.OpenPostgres(ctx, s.DB, o)
+	if errors.Is(err, postgres.ErrOtherDatabase) {
+		err = &loci.Error{Code: loci.CodeConflict, Err: err, Message: fmt.Sprintf("%v: correct LOCI_DB, or restore "+
+			"the dump of the database that was lost. If this database is meant, delete %s", err, s.identityPath())}
+	}
+	return st, err
 }
 
 // openSQLite opens the SQLite database in a folder. Its errors name the file.

@@ -157,6 +157,9 @@ func (x *instance) warn(ctx context.Context) {
 	if err := x.save(ctx, x.store); err != nil { // a full disk, which still answers reads
 		add(true, "loci admin does not learn the plans and the address of this server: "+err.Error())
 	}
+	if err := x.saveIdentity(x.store.Identity()); err != nil {
+		add(true, "a database that is made anew under this address is not noticed: "+err.Error())
+	}
 	add(!httpapi.IsSecureURL(x.PublicURL), plainHTTPWarning)
 	add(x.Mail != nil && x.inferredURL, "links in mails begin with "+x.PublicURL+": set LOCI_PUBLIC_URL to the "+
 		"address that people use")

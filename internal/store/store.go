@@ -58,6 +58,9 @@ type Options struct {
 	// schema.
 	KeepSchema bool
 
+	// Identity is that of the PostgreSQL database. Another one is refused. Empty accepts any.
+	Identity string
+
 	// Intercept returns what the store uses in place of its database; nil changes nothing. Tests inject faults with it.
 	Intercept func(sqldb.DB) sqldb.DB
 
@@ -73,7 +76,7 @@ type Options struct {
 // dbOptions returns the options of the database.
 func (o Options) dbOptions() sqldb.Options {
 	return sqldb.Options{Log: o.Log, OneShot: o.OneShot, KeepSchema: o.KeepSchema, BusyTimeout: o.busyTimeout,
-		MaxWALSize: o.maxWALSize, Migrations: o.migrations}
+		MaxWALSize: o.maxWALSize, Identity: o.Identity, Migrations: o.migrations}
 }
 
 // OpenSQLite opens the database in dir, and creates it if missing. Several processes may open it.
@@ -118,6 +121,9 @@ func start(ctx context.Context, db sqldb.DB, o Options) (*Store, error) {
 	if s.secret, err = s.loadOrCreateSecret(ctx, "cursor"); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
+	if err = h.Check(ctx); err != nil { // from the secret on, the database is known
+		return nil, errors.Join(err, s.Close())
+	}
 	if err = b.Index.Start(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -143,6 +149,9 @@ func (s *Store) Now() loci.Time { return s.base.DB.Now() }
 // Secret returns the key that signs cursors. It is the same for every process on this database.
 func (s *Store) Secret() []byte { return s.secret }
 
+// Identity returns the public name of this database, which no other one has.
+func (s *Store) Identity() string { return postgres.Identity(hex.EncodeToString(s.secret)) }
+
 // Flush flushes the keyword index of a workspace.
 func (s *Store) Flush(ctx context.Context, workspaceID loci.ID) error {
 	rowID, err := SystemRead(ctx, s, "find a workspace to flush", func(t *SystemTx) (rowID int64, err error) {
@@ -160,7 +169,7 @@ func (s *Store) Invalidate(workspace int64) { s.base.Invalidate(workspace) }
 
 // Ping reads one row of each table that every call needs. A database that cannot be written is an error.
 func (s *Store) Ping(ctx context.Context) error {
-	if err := s.base.DB.CheckFiles(); err != nil {
+	if err := s.base.DB.Check(ctx); err != nil {
 		return err
 	}
 	return s.base.DB.ReadTx(ctx, "", func(t *sqldb.Tx) error {
