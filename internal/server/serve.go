@@ -59,7 +59,7 @@ func Serve(ctx context.Context, s Settings, console, logs io.Writer) error {
 		s.onReady(x.PublicURL)
 	}
 	return listen.Serve(ctx, s.drained(ctx, log), x.listener, x.descriptors.Connections(),
-		x.handler(x.store, x.host, x.service, x.gate, x.descriptors.Transfers(), log), log)
+		x.handler(x.descriptors.Transfers()), log)
 }
 
 // An instance is a server that starts, with its parts.
@@ -178,13 +178,14 @@ func (x *instance) wire(ctx context.Context) error {
 	if x.DB == "" {
 		ready.free = func(ctx context.Context) int64 { return x.store.DB().Stats(ctx).DiskFreeBytes }
 	}
-	x.service = service.New(service.Options{State: ready.state, Store: x.store, Embedder: x.model,
-		PreviousEmbedder: x.previous, Clock: x.clock(), Registration: x.Registration, SignInLimit: x.SignInLimit,
+	x.metrics = newMetrics(x.store, ready)
+	x.service = service.New(service.Options{State: ready.state, OnRefused: x.metrics.countRefusedSignIn,
+		Store: x.store, Embedder: x.model, PreviousEmbedder: x.previous, Clock: x.clock(),
+		Registration: x.Registration, SignInLimit: x.SignInLimit,
 		PublicURL: x.PublicURL, UsedOperations: x.gate.Used, SendMail: x.sendMail(), Extractor: x.extractor,
 		DailyTokens: x.LLMDailyTokens, Heartbeat: x.Heartbeat, Bucket: x.files.bucket, MaxFile: x.MaxFile,
 		BucketDown: x.files.down})
-	x.metrics = newMetrics(x.store, ready)
-	x.metrics.registry.MustRegister(x.files.gauge(), prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+	x.metrics.registry.MustRegister(x.files, lastBackupCollector{x.Data}, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "loci_streams", Help: "Agents that listen to their messages, by the number of their streams."},
 		func() float64 { return float64(x.service.Dispatcher().Streams()) }))
 	if x.extractor != nil {
@@ -257,39 +258,40 @@ func (s Settings) lock() (unlock func(), err error) {
 	return func() { l.Unlock() }, err
 }
 
-func (s Settings) handler(st *store.Store, host *op.Host, svc *service.Service, gate *auth.Gate, transfers int,
-	log *slog.Logger) http.Handler {
-	table, omitted := service.Ops.Variant(service.Variants[s.Contract])
-	hosts := httpapi.NewAllowedHosts(s.PublicURL, s.TrustedProxies)
-	site := httpapi.Site{PublicURL: s.PublicURL, PublicURLInferred: s.inferredURL, TrustedProxies: s.TrustedProxies,
-		Origins: httpapi.NewOrigins(s.PublicURL, s.Origins...)}
-	authorization := oauth.New(oauth.Options{Store: st, PublicURL: s.PublicURL, Clock: s.clock(), Host: host,
-		TrustedProxies: s.TrustedProxies, NetworkLimit: s.SignInLimit, ClientDocuments: s.OAuthCIMD,
-		DocumentAccess: s.documentAccess})
+// handler returns the handler of all requests, of which some at once may transfer files.
+func (x *instance) handler(transfers int) http.Handler {
+	table, omitted := service.Ops.Variant(service.Variants[x.Contract])
+	hosts := httpapi.NewAllowedHosts(x.PublicURL, x.TrustedProxies)
+	site := httpapi.Site{PublicURL: x.PublicURL, PublicURLInferred: x.inferredURL, TrustedProxies: x.TrustedProxies,
+		Origins: httpapi.NewOrigins(x.PublicURL, x.Origins...)}
+	authorization := oauth.New(oauth.Options{Store: x.store, PublicURL: x.PublicURL, Clock: x.clock(), Host: x.host,
+		TrustedProxies: x.TrustedProxies, NetworkLimit: x.SignInLimit, ClientDocuments: x.OAuthCIMD,
+		DocumentAccess: x.documentAccess})
 	responses, bodies := httpapi.NewResponseLimiter(), httpapi.NewBodyLimiter()
 	mcpServer := mcp.New(mcp.Options{
-		Table: table, Caller: host, Version: Version, Toolset: s.Toolset, Origins: site.Origins,
-		AllowQueryKey: s.QueryKey, Hosts: hosts, TrustedProxies: s.TrustedProxies, ResponseLimiter: responses,
-		BodyLimiter: bodies, Closing: host.Closing,
-		ResourceMetadataURL: s.PublicURL + "/.well-known/oauth-protected-resource/mcp",
+		Table: table, Caller: x.host, Version: Version, Toolset: x.Toolset, Origins: site.Origins,
+		AllowQueryKey: x.QueryKey, Hosts: hosts, TrustedProxies: x.TrustedProxies, ResponseLimiter: responses,
+		BodyLimiter: bodies, Closing: x.host.Closing,
+		ResourceMetadataURL: x.PublicURL + "/.well-known/oauth-protected-resource/mcp",
 		Authenticate: func(ctx context.Context, c *op.Call) error {
-			actor, err := gate.Admit(ctx, nil, c)
+			actor, err := x.gate.Admit(ctx, nil, c)
 			if err == nil {
 				c.UserID = actor.UserID
 			}
 			return err
 		},
-		Identify: gate.Identify,
+		Identify: x.gate.Identify, OnUnmatched: x.metrics.countUnmatched,
 	})
 	return rest.New(rest.Options{
 		ServiceVersion: Version,
-		Table:          table, Host: host, Log: log, Site: site,
-		ExtraRoutes: slices.Concat(web.Routes(web.Options{Table: table, Host: host, Service: svc, Site: site,
-			Authorizer: authorization, Mail: s.Mail != nil}), authorization.Routes(), mcpServer.Routes(),
-			files.Routes(files.Options{Service: svc.Files(), Log: log, Prefixes: rest.FilePrefixes,
+		Table:          table, Host: x.host, Log: x.log, Site: site,
+		ExtraRoutes: slices.Concat(web.Routes(web.Options{Table: table, Host: x.host, Service: x.service, Site: site,
+			Authorizer: authorization, Mail: x.Mail != nil}), authorization.Routes(), mcpServer.Routes(),
+			files.Routes(files.Options{Service: x.service.Files(), Log: x.log, Prefixes: rest.FilePrefixes,
 				MaxTransfers: transfers})),
-		OmittedOps: omitted, Deprecations: s.deprecations,
-		ResponseLimiter: responses, BodyLimiter: bodies, Hosts: s.restHosts(hosts),
+		OnUnmatched: x.metrics.countUnmatched,
+		OmittedOps:  omitted, Deprecations: x.deprecations,
+		ResponseLimiter: responses, BodyLimiter: bodies, Hosts: x.restHosts(hosts),
 	})
 }
 
