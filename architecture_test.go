@@ -159,6 +159,8 @@ var allowedImports = map[string][]string{
 		"internal/store/attachmentdb", "internal/store/indexdb", "internal/store/integrity",
 		"internal/store/messagedb",
 		"internal/store/pairdb", "internal/store/sessiondb", "internal/vector", "internal/web"},
+	"internal/doctor": {"", "internal/blob", "internal/disk", "internal/server", "internal/server/backup",
+		"internal/server/listen", "internal/sqldb/postgres", "internal/sqldb/sqlite"},
 	"internal/setup": {"", "internal/atomicfile"},
 	"internal/server/backup": {"", "internal/atomicfile", "internal/blob", "internal/contextio", "internal/sqldb",
 		"internal/sqldb/sqlite"},
@@ -185,7 +187,8 @@ var allowedImports = map[string][]string{
 		"internal/store/pairdb"},
 	"internal/store/pairdb": {"", "internal/sqldb"},
 	"internal/cli/admin": {"", "internal/cli/command", "internal/cli/console", "internal/cli/format",
-		"internal/cli/output", "internal/server", "internal/server/backup", "internal/server/filemove"},
+		"internal/cli/output", "internal/doctor", "internal/server", "internal/server/backup",
+		"internal/server/filemove"},
 	"internal/cli/bench": {"", "client", "internal/cli/command", "internal/cli/console", "internal/cli/format",
 		"internal/cli/version", "internal/relevance", "internal/server"},
 	"internal/cli/version": {"internal/cli/command", "internal/cli/console", "internal/server"},
@@ -284,7 +287,7 @@ func TestThirdPartyImportsStayInTheirPackages(t *testing.T) {
 	t.Parallel()
 	drivers := regexp.MustCompile(
 		`^(database/sql|modernc\.org/sqlite|github\.com/(mattn/go-sqlite3|jackc/pgx|pressly/goose))`)
-	http := []string{"client", "internal/blob", "internal/cli", "internal/files", "internal/httpapi",
+	http := []string{"client", "internal/blob", "internal/cli", "internal/doctor", "internal/files", "internal/httpapi",
 		"internal/mcp", "internal/oauth",
 		"internal/oauthclient", "internal/oauthclient/oauthtest", "internal/openai", "internal/rest",
 		"internal/server", "internal/server/listen", "internal/web"}

@@ -40,6 +40,16 @@ func (p Proxies) FromTrustedProxy(r *http.Request) bool {
 	return ok && p.contains(peer)
 }
 
+// IgnoresForwarded reports whether a request comes from a likely proxy that is not trusted: a peer on this machine or
+// in a private network that sends X-Forwarded-For. All its clients then count as one.
+func (p Proxies) IgnoresForwarded(r *http.Request) bool {
+	if len(r.Header["X-Forwarded-For"]) == 0 {
+		return false
+	}
+	peer, ok := parseAddress(r.RemoteAddr)
+	return ok && (peer.IsLoopback() || peer.IsPrivate()) && !p.contains(peer)
+}
+
 // parseAddress reads an address with or without a port.
 func parseAddress(s string) (netip.Addr, bool) {
 	if both, err := netip.ParseAddrPort(s); err == nil {

@@ -38,6 +38,8 @@ type Options struct {
 	BodyLimiter *httpapi.ByteLimiter
 	// OnUnmatched is called for each request to an unknown path or method; it may be nil.
 	OnUnmatched httpapi.UnmatchedFunc
+	// OnIgnoredProxy is called for each request of a likely proxy that is not trusted; it may be nil.
+	OnIgnoredProxy func()
 }
 
 type handler struct {
@@ -142,6 +144,9 @@ func (d *handler) opHandler(o *op.Op) http.HandlerFunc {
 
 func (d *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	httpapi.InitHeaders(w, r)
+	if d.OnIgnoredProxy != nil && d.TrustedProxies.IgnoresForwarded(r) {
+		d.OnIgnoredProxy()
+	}
 	if d.Hosts != nil {
 		if err := d.Hosts.Check(r); err != nil {
 			httpapi.WriteError(w, r, nil, err)

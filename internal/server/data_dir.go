@@ -54,8 +54,8 @@ func isLociFile(name string) bool {
 // lies in the data folder itself, beside a marker of its own.
 const identityFile = "loci.database"
 
-// identityPath returns the file of the identity, or "" where there is no data folder or no PostgreSQL database.
-func (s Settings) identityPath() string {
+// IdentityPath returns the file of the identity, or "" where there is no data folder or no PostgreSQL database.
+func (s Settings) IdentityPath() string {
 	if s.DB == "" || s.Data == "" {
 		return ""
 	}
@@ -64,7 +64,7 @@ func (s Settings) identityPath() string {
 
 // readIdentity returns the identity of the database that the server used last, or "".
 func (s Settings) readIdentity() (string, error) {
-	path := s.identityPath()
+	path := s.IdentityPath()
 	if path == "" {
 		return "", nil
 	}
@@ -81,7 +81,7 @@ func (s Settings) readIdentity() (string, error) {
 
 // saveIdentity writes the identity of a database at the first start.
 func (s Settings) saveIdentity(id string) error {
-	path := s.identityPath()
+	path := s.IdentityPath()
 	if known, err := s.readIdentity(); path == "" || known == id || err != nil {
 		return err
 	}

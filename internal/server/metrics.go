@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -31,6 +32,9 @@ type metrics struct {
 	totals   *totalsCollector
 
 	refusedSignIns, unmatched *prometheus.CounterVec
+
+	ignoredProxies    prometheus.Counter
+	warnOfIgnoredOnce sync.Once
 }
 
 func newMetrics(st *store.Store, ready *readiness) *metrics {
@@ -48,6 +52,9 @@ func newMetrics(st *store.Store, ready *readiness) *metrics {
 		unmatched: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "loci_unmatched_total",
 			Help: "Requests to an unknown path (404), an unknown method (405) or an unknown tool, by kind."},
 			[]string{"kind"}),
+		ignoredProxies: prometheus.NewCounter(prometheus.CounterOpts{Name: IgnoredProxiesMetric,
+			Help: "Requests with X-Forwarded-For from this machine or a private network, by a proxy that is not " +
+				"trusted."}),
 	}
 	for _, cause := range service.SignInRefusals { // zeros, so that the first one is an increase
 		m.refusedSignIns.WithLabelValues(cause)
@@ -55,8 +62,8 @@ func newMetrics(st *store.Store, ready *readiness) *metrics {
 	for _, kind := range httpapi.UnmatchedKinds {
 		m.unmatched.WithLabelValues(string(kind))
 	}
-	m.registry.MustRegister(m.calls, m.seconds, m.refusedSignIns, m.unmatched, cacheCollector{st.Caches()},
-		databaseCollector{st, ready}, m.totals,
+	m.registry.MustRegister(m.calls, m.seconds, m.refusedSignIns, m.unmatched, m.ignoredProxies, m.totals,
+		cacheCollector{st.Caches()}, databaseCollector{st, ready},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "loci_statements_total",
 			Help: "Statements sent to the database."},
@@ -85,6 +92,18 @@ func (m *metrics) countRefusedSignIn(cause string) { m.refusedSignIns.WithLabelV
 // countUnmatched counts a request that names nothing that the server has.
 func (m *metrics) countUnmatched(kind httpapi.Unmatched) {
 	m.unmatched.WithLabelValues(string(kind)).Inc()
+}
+
+// IgnoredProxiesMetric counts requests of likely proxies that are not trusted.
+const IgnoredProxiesMetric = "loci_ignored_proxies_total"
+
+// countIgnoredProxy counts a request of a likely proxy that is not trusted, and logs the first.
+func (m *metrics) countIgnoredProxy() {
+	m.ignoredProxies.Inc()
+	m.warnOfIgnoredOnce.Do(func() {
+		m.ready.log.Warn("a proxy is not trusted: X-Forwarded-For is ignored, and all its clients count as one. Set " +
+			"LOCI_TRUSTED_PROXIES to its network, if it is yours")
+	})
 }
 
 func (m *metrics) observe(o *op.Op, c *op.Call, code loci.Code, elapsed time.Duration) {

@@ -2,6 +2,7 @@ package server
 
 import (
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,7 +19,15 @@ func TestMetricsShowRecordsRefusalsAndRoom(t *testing.T) {
 	t.Parallel()
 	dir, metrics := t.TempDir(), freeAddress(t)
 	key := addKey(t, dir, "ann@example.com")
-	url, _, _, _ := start(t, map[string]string{"data": dir, "metrics-listen": metrics})
+	url, _, log, _ := start(t, map[string]string{"data": dir, "metrics-listen": metrics})
+	for range 2 {
+		r := testenv.Must(http.NewRequestWithContext(t.Context(), "GET", url+"/health", nil))(t)
+		r.Header.Set("X-Forwarded-For", "192.0.2.1")
+		testenv.NoError(t, testenv.Must(http.DefaultClient.Do(r))(t).Body.Close())
+	}
+	if n := strings.Count(log.String(), "a proxy is not trusted"); n != 1 {
+		t.Errorf("%d warnings of an ignored proxy", n)
+	}
 	for _, c := range []struct {
 		method, path, body string
 		status             int
@@ -42,7 +51,7 @@ func TestMetricsShowRecordsRefusalsAndRoom(t *testing.T) {
 	for _, line := range []string{`loci_unmatched_total{kind="path"} 2`, `loci_unmatched_total{kind="method"} 1`,
 		`loci_unmatched_total{kind="tool"} 1`, `loci_signins_refused_total{cause="address"} 1`,
 		`loci_signins_refused_total{cause="password"} 1`, `loci_signins_refused_total{cause="disabled"} 0`,
-		`loci_signins_refused_total{cause="limit"} 0`, "loci_workspaces 1"} {
+		`loci_signins_refused_total{cause="limit"} 0`, "loci_workspaces 1", "loci_ignored_proxies_total 2"} {
 		if !slices.Contains(text, line) {
 			t.Errorf("the metrics show no %s", line)
 		}

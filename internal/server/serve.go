@@ -154,7 +154,7 @@ func (x *instance) warn(ctx context.Context) {
 	}
 	moved := x.movedFilesWarning(ctx, x.store)
 	add(moved != "", moved)
-	if err := x.save(ctx, x.store); err != nil { // a full disk, which still answers reads
+	if err := x.save(ctx, x.store, x.listener.Addr()); err != nil { // a full disk, which still answers reads
 		add(true, "loci admin does not learn the plans and the address of this server: "+err.Error())
 	}
 	if err := x.saveIdentity(x.store.Identity()); err != nil {
@@ -174,10 +174,7 @@ func (x *instance) wire(ctx context.Context) error {
 			return x.service.VerifyFileToken(ctx, token)
 		}})
 	x.closers = append(x.closers, x.gate.Close)
-	ready := &readiness{check: x.store.Ping, damage: seenDamage, log: x.log, draining: ctx.Done()}
-	if x.DB == "" {
-		ready.free = func(ctx context.Context) int64 { return x.store.DB().Stats(ctx).DiskFreeBytes }
-	}
+	ready := newReadiness(x.store, x.log, ctx.Done())
 	x.metrics = newMetrics(x.store, ready)
 	x.service = service.New(service.Options{State: ready.state, OnRefused: x.metrics.countRefusedSignIn,
 		Store: x.store, Embedder: x.model, PreviousEmbedder: x.previous, Clock: x.clock(),
@@ -289,8 +286,8 @@ func (x *instance) handler(transfers int) http.Handler {
 			Authorizer: authorization, Mail: x.Mail != nil}), authorization.Routes(), mcpServer.Routes(),
 			files.Routes(files.Options{Service: x.service.Files(), Log: x.log, Prefixes: rest.FilePrefixes,
 				MaxTransfers: transfers})),
-		OnUnmatched: x.metrics.countUnmatched,
-		OmittedOps:  omitted, Deprecations: x.deprecations,
+		OnUnmatched: x.metrics.countUnmatched, OnIgnoredProxy: x.metrics.countIgnoredProxy,
+		OmittedOps: omitted, Deprecations: x.deprecations,
 		ResponseLimiter: responses, BodyLimiter: bodies, Hosts: x.restHosts(hosts),
 	})
 }

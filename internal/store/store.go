@@ -191,6 +191,40 @@ func (s *Store) Ping(ctx context.Context) error {
 	})
 }
 
+// TryWrite writes a row durably, reads it back and deletes it.
+func (s *Store) TryWrite(ctx context.Context) error {
+	name := "try " + rand.Text()
+	_, err := System(ctx, s, "write a row to try it", func(t *SystemTx) (loci.Empty, error) {
+		_, err := t.t.in.Exec(`INSERT INTO metadata (name, value) VALUES (?1, 'written')`, name)
+		return loci.Empty{}, err
+	})
+	if err != nil {
+		return err
+	}
+	_, err = System(ctx, s, "delete a row that was written to try it", func(t *SystemTx) (loci.Empty, error) {
+		var value string
+		return loci.Empty{}, t.t.in.Conn.QueryRow(`DELETE FROM metadata WHERE name = ?1 RETURNING value`, []any{name},
+			[]any{&value})
+	})
+	if errors.Is(err, sqldb.ErrNoRows) {
+		err = errors.New("a row that was written is not there")
+	}
+	return err
+}
+
+// ClockSkew returns how far the clock of this machine is ahead of that of the PostgreSQL server. An SQLite database
+// has no clock of its own.
+func (s *Store) ClockSkew(ctx context.Context) (skew time.Duration, known bool, err error) {
+	if !s.base.DB.Dialect().Postgres {
+		return 0, false, nil
+	}
+	micros, err := SystemRead(ctx, s, "read the clock of the database", func(t *SystemTx) (micros int64, err error) {
+		return micros, t.t.in.Conn.QueryRow(
+			`SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)`, nil, []any{&micros})
+	})
+	return time.Since(time.UnixMicro(micros)), err == nil, err
+}
+
 // DB returns the database, for package integrity.
 func (s *Store) DB() *sqldb.Handle { return s.base.DB }
 
