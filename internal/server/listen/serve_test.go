@@ -187,6 +187,24 @@ func TestShutdownFinishesAcceptedRequests(t *testing.T) {
 	p.clients.Wait()
 }
 
+// TestShutdownAnswersFirstRequests closes the listener while a connection has sent nothing yet, as a proxy's whose
+// request is on its way.
+func TestShutdownAnswersFirstRequests(t *testing.T) {
+	t.Parallel()
+	s := startServer(t, maxConnections, time.Hour)
+	first, later := s.mustDial(t), s.mustDial(t)
+	if _, err := later.call("/later"); err != nil { // the server has accepted both
+		t.Fatal(err)
+	}
+	s.shutDown()
+	if closes, err := first.call("/first"); err != nil || !closes {
+		t.Errorf("the answer closes its connection: %t, %v", closes, err)
+	}
+	if err := <-s.ended; err != nil {
+		t.Error(err)
+	}
+}
+
 // TestShutdownFinishesSlowCalls ends the drain while one call runs, and another one has sent half of its body.
 func TestShutdownFinishesSlowCalls(t *testing.T) {
 	t.Parallel()

@@ -38,6 +38,15 @@ type tcpConn interface {
 type deadlineConn struct {
 	tcpConn
 	deadline time.Time
+	began    func() // tells that a request has reached the handler, or that none will
+}
+
+// Close ends the connection.
+func (c *deadlineConn) Close() error {
+	if c.began != nil {
+		c.began()
+	}
+	return c.tcpConn.Close()
 }
 
 // Write extends the deadline with each chunk that the system accepts.
