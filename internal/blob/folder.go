@@ -15,6 +15,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/atomicfile"
 	"github.com/loci-memory/loci/internal/contextio"
+	"github.com/loci-memory/loci/internal/disk"
 )
 
 // A Folder keeps each object in a file of its own, in two levels of folders.
@@ -40,6 +41,9 @@ func OpenFolder(dir string) (f *Folder, err error) {
 }
 
 func (f *Folder) String() string { return "folder " + f.dir }
+
+// FreeBytes returns the bytes that are free for objects, or -1 if that is unknown.
+func (f *Folder) FreeBytes() int64 { return disk.FreeBytes(f.dir) }
 
 func (f *Folder) uploads() string { return filepath.Join(f.dir, uploads) }
 

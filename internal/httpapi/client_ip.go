@@ -3,7 +3,6 @@ package httpapi
 import (
 	"net/http"
 	"net/netip"
-	"slices"
 	"strings"
 
 	"github.com/loci-memory/loci/internal/limit"
@@ -49,20 +48,20 @@ func (p Proxies) Subnet(peer string) limit.Key {
 	return limit.Subnet(at.String())
 }
 
-// forwardedHeaders are the headers in which proxies name the client.
-var forwardedHeaders = []string{"X-Forwarded-For", "X-Forwarded-Proto", "X-Forwarded-Host", "X-Real-Ip", "Forwarded"}
-
-// IsUntrustedForward reports whether a peer that is no trusted proxy has forwarded the request. Its clients share the
-// limits of one network until LOCI_TRUSTED_PROXIES names it.
-func (p Proxies) IsUntrustedForward(r *http.Request) bool {
-	return slices.ContainsFunc(forwardedHeaders, func(name string) bool { return r.Header[name] != nil }) &&
-		!p.FromTrustedProxy(r)
-}
-
 // FromTrustedProxy reports whether a trusted proxy sent the request.
 func (p Proxies) FromTrustedProxy(r *http.Request) bool {
 	peer, ok := parseAddress(r.RemoteAddr)
 	return ok && p.contains(peer)
+}
+
+// IgnoresForwarded reports whether a request comes from a likely proxy that is not trusted: a peer on this machine or
+// in a private network that sends X-Forwarded-For. All its clients then count as one.
+func (p Proxies) IgnoresForwarded(r *http.Request) bool {
+	if len(r.Header["X-Forwarded-For"]) == 0 {
+		return false
+	}
+	peer, ok := parseAddress(r.RemoteAddr)
+	return ok && (peer.IsLoopback() || peer.IsPrivate()) && !p.contains(peer)
 }
 
 // parseAddress reads an address with or without a port.

@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"net"
+	"net/http"
 	"net/http/httptest"
 	"net/netip"
 	"testing"
@@ -9,6 +10,28 @@ import (
 	"github.com/loci-memory/loci/internal/httpapi"
 	"github.com/loci-memory/loci/internal/testenv"
 )
+
+func TestIgnoredProxyIsNearAndNotTrusted(t *testing.T) {
+	t.Parallel()
+	trusted := httpapi.Proxies{netip.MustParsePrefix("10.1.0.0/16")}
+	for _, c := range []struct {
+		peer, forwarded string
+		want            bool
+	}{
+		{"127.0.0.1:9", "192.0.2.1", true}, {"[::1]:9", "192.0.2.1", true}, {"10.2.0.1:9", "192.0.2.1", true},
+		{"10.1.0.1:9", "192.0.2.1", false}, {"127.0.0.1:9", "", false},
+		{"192.0.2.7:9", "192.0.2.1", false}, // a client may send the header itself
+		{"a pipe", "192.0.2.1", false},
+	} {
+		r := &http.Request{RemoteAddr: c.peer, Header: http.Header{}}
+		if c.forwarded != "" {
+			r.Header.Set("X-Forwarded-For", c.forwarded)
+		}
+		if got := trusted.IgnoresForwarded(r); got != c.want {
+			t.Errorf("%+v: %t", c, got)
+		}
+	}
+}
 
 func TestClientIPTrustsOnlyConfiguredProxies(t *testing.T) {
 	t.Parallel()

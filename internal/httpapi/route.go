@@ -36,3 +36,26 @@ func (r Route) Path() string {
 func ErrNoRoute() error {
 	return loci.Errorf(loci.CodeNotFound, "There is no such route: /openapi.json lists them all.")
 }
+
+// An Unmatched is a kind of request that names nothing that the server has.
+type Unmatched string
+
+// The kinds of unmatched requests.
+const (
+	UnmatchedPath   Unmatched = "path"   // 404: no route has it
+	UnmatchedMethod Unmatched = "method" // 405: its path has others
+	UnmatchedTool   Unmatched = "tool"   // of MCP
+)
+
+// UnmatchedKinds are the kinds of unmatched requests.
+var UnmatchedKinds = []Unmatched{UnmatchedPath, UnmatchedMethod, UnmatchedTool}
+
+// An UnmatchedFunc counts unmatched requests. Nil counts none.
+type UnmatchedFunc func(Unmatched)
+
+// Count counts a request.
+func (f UnmatchedFunc) Count(kind Unmatched) {
+	if f != nil {
+		f(kind)
+	}
+}

@@ -93,25 +93,13 @@ func (s *Server) Send(ctx context.Context, m Message) error {
 	if err != nil {
 		return err
 	}
-	client, err := gomail.NewClient(s.host, s.options...)
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
-	defer cancel()
-	sent := make(chan error, 1)
-	go func() { // go-mail observes the end of the context while it connects only
+	err = s.connect(ctx, func(ctx context.Context, client *gomail.Client) error {
 		err := client.DialAndSendWithContext(ctx, msg)
 		if msg.IsDelivered() { // a server that hangs up after it took the mail
 			err = nil
 		}
-		sent <- err
-	}()
-	select {
-	case err = <-sent:
-	case <-ctx.Done():
-		err = ctx.Err()
-	}
+		return err
+	})
 	if err == nil {
 		return nil
 	}
@@ -122,6 +110,38 @@ func (s *Server) Send(ctx context.Context, m Message) error {
 		return &RefusedError{text}
 	}
 	return text
+}
+
+// Check connects to the server, with encryption and password as for a mail, and sends none.
+func (s *Server) Check(ctx context.Context) error {
+	err := s.connect(ctx, func(ctx context.Context, client *gomail.Client) error {
+		if err := client.DialWithContext(ctx); err != nil {
+			return err
+		}
+		return client.Close()
+	})
+	if err != nil {
+		err = fmt.Errorf("mail: %w", err)
+	}
+	return err
+}
+
+// connect runs f with a client of the server, at most for sendTimeout.
+func (s *Server) connect(ctx context.Context, f func(context.Context, *gomail.Client) error) error {
+	client, err := gomail.NewClient(s.host, s.options...)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() { ended <- f(ctx, client) }() // go-mail observes the end of the context while it connects only
+	select {
+	case err = <-ended:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // compose returns the MIME message. The sender of its envelope is that of its header.

@@ -103,6 +103,19 @@ func TestServerEncryptsAndSignsIn(t *testing.T) {
 	if err == nil || strings.Contains(err.Error(), "tuna4you") {
 		t.Errorf("a wrong password got %v", err)
 	}
+	check := func(address string) error {
+		s := testenv.Must(Parse(address))(t)
+		s.options = append(s.options, gomail.WithTLSConfig(client))
+		return s.Check(t.Context())
+	}
+	testenv.NoError(t, check(address))
+	if err := check(wrong); err == nil || strings.Contains(err.Error(), "tuna4you") {
+		t.Errorf("a check of a wrong password got %v", err)
+	}
+	b.Stop()
+	if err := check(address); err == nil || len(b.Mails()) != 1 {
+		t.Errorf("a check of an absent server: %v, %d mails", err, len(b.Mails()))
+	}
 }
 
 func TestServerOffLoopbackMustEncrypt(t *testing.T) {

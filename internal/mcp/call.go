@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/httpapi"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/resolve"
 	"github.com/loci-memory/loci/internal/strictjson"
@@ -32,6 +33,7 @@ func (d *Server) callNamedTool(ctx context.Context, x *exchange) ([]byte, *rpcEr
 	}
 	t := d.tools[x.set][name]
 	if t == nil {
+		d.OnUnmatched.Count(httpapi.UnmatchedTool)
 		return nil, invalidParams(fmt.Sprintf("unknown tool %q", strictjson.Shorten(name)))
 	}
 	x.mayHaveWritten = !t.op.ReadOnly

@@ -50,6 +50,8 @@ type Options struct {
 	ResourceMetadataURL string
 	// Closing ends subscriptions when it ends, and later ones are refused; nil means never.
 	Closing context.Context
+	// OnUnmatched is called for each call of an unknown tool; it may be nil.
+	OnUnmatched httpapi.UnmatchedFunc
 	// AllowQueryKey lets clients without a handshake header send ?api_key=.
 	AllowQueryKey bool
 }

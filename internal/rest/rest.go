@@ -36,6 +36,10 @@ type Options struct {
 	ResponseLimiter *httpapi.ByteLimiter
 	// BodyLimiter bounds the bodies of clients that have not arrived yet; nil means no bound.
 	BodyLimiter *httpapi.ByteLimiter
+	// OnUnmatched is called for each request to an unknown path or method; it may be nil.
+	OnUnmatched httpapi.UnmatchedFunc
+	// OnIgnoredProxy is called for each request of a likely proxy that is not trusted; it may be nil.
+	OnIgnoredProxy func()
 }
 
 type handler struct {
@@ -61,9 +65,7 @@ func New(o Options) http.Handler {
 		d.cors[r.Path()] = r.CORS
 	}
 	for _, o := range o.OmittedOps {
-		d.mux.HandleFunc(o.Method+" "+o.Path, func(w http.ResponseWriter, r *http.Request) {
-			httpapi.WriteError(w, r, nil, httpapi.ErrNoRoute())
-		})
+		d.mux.HandleFunc(o.Method+" "+o.Path, d.refusePath)
 	}
 	d.reserveLiterals()
 	for _, o := range o.OmittedOps { // after reserveLiterals, which needs their routes
@@ -142,6 +144,9 @@ func (d *handler) opHandler(o *op.Op) http.HandlerFunc {
 
 func (d *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	httpapi.InitHeaders(w, r)
+	if d.OnIgnoredProxy != nil && d.TrustedProxies.IgnoresForwarded(r) {
+		d.OnIgnoredProxy()
+	}
 	if d.Hosts != nil {
 		if err := d.Hosts.Check(r); err != nil {
 			httpapi.WriteError(w, r, nil, err)
@@ -152,7 +157,7 @@ func (d *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !isCleanPath(r.URL) {
-		httpapi.WriteError(w, r, nil, httpapi.ErrNoRoute())
+		d.refusePath(w, r)
 		return
 	}
 	d.mux.ServeHTTP(w, r)
@@ -173,11 +178,18 @@ func (d *handler) serveNotFound(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if allowed == nil {
-		httpapi.WriteError(w, r, nil, httpapi.ErrNoRoute())
+		d.refusePath(w, r)
 		return
 	}
+	d.OnUnmatched.Count(httpapi.UnmatchedMethod)
 	w.Header().Set("Allow", strings.Join(allowed, ", "))
 	httpapi.WriteError(w, r, nil, loci.NewError(loci.CodeMethodNotAllowed))
+}
+
+// refusePath refuses a path that does not exist.
+func (d *handler) refusePath(w http.ResponseWriter, r *http.Request) {
+	d.OnUnmatched.Count(httpapi.UnmatchedPath)
+	httpapi.WriteError(w, r, nil, httpapi.ErrNoRoute())
 }
 
 // isCleanPath reports whether the mux routes a path unchanged. It would redirect empty or dotted segments, and a slash

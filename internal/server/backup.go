@@ -16,7 +16,8 @@ func (s Settings) Backup(ctx context.Context, file string, force bool, out io.Wr
 	progress backup.Progress) (backup.Manifest, error) {
 	if s.DB != "" {
 		return backup.Manifest{}, loci.Errorf(loci.CodeInvalidQuery,
-			"loci admin backup copies SQLite databases. For PostgreSQL use:\n  %s", backup.DumpCommand(s.DB, file))
+			"loci admin backup copies SQLite databases. For PostgreSQL use:\n  %s",
+			backup.DumpCommand(s.DB, file, s.Data))
 	}
 	if err := s.RequireDatabase(ctx); err != nil {
 		return backup.Manifest{}, err

@@ -87,15 +87,31 @@ func (c *bucketCheck) down() error {
 	return c.lastErr
 }
 
-// gauge is the metric of the bucket.
-func (c *bucketCheck) gauge() prometheus.Collector {
-	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "loci_files_up",
-		Help: "1 while the store of the files answers, and 0 while it does not: the log says why."}, func() float64 {
-		if c.down() != nil {
-			return 0
+var (
+	filesUp = newDesc("loci_files_up",
+		"1 while the store of the files answers, and 0 while it does not: the log says why.")
+	filesFree = newDesc("loci_files_free_bytes",
+		"Bytes that are free on the disk of the files, if they are in a folder.")
+)
+
+// Describe lists the metrics.
+func (c *bucketCheck) Describe(to chan<- *prometheus.Desc) {
+	to <- filesUp
+	to <- filesFree
+}
+
+// Collect reads the metrics. The room of a bucket is not known.
+func (c *bucketCheck) Collect(to chan<- prometheus.Metric) {
+	up := 1.0
+	if c.down() != nil {
+		up = 0
+	}
+	to <- prometheus.MustNewConstMetric(filesUp, prometheus.GaugeValue, up)
+	if folder, is := c.bucket.(*blob.Folder); is {
+		if free := folder.FreeBytes(); free >= 0 {
+			to <- prometheus.MustNewConstMetric(filesFree, prometheus.GaugeValue, float64(free))
 		}
-		return 1
-	})
+	}
 }
 
 func setMaxFile(s *Settings, v string) (err error) {

@@ -1,14 +1,19 @@
 package server
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/user"
 	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/atomicfile"
 	"github.com/loci-memory/loci/internal/server/backup"
 )
 
@@ -43,6 +48,47 @@ func isLociFile(name string) bool {
 		matches, _ := path.Match(pattern, name) // the patterns are valid
 		return matches
 	})
+}
+
+// identityFile holds the identity of the PostgreSQL database that a server used last. The file of an SQLite database
+// lies in the data folder itself, beside a marker of its own.
+const identityFile = "loci.database"
+
+// IdentityPath returns the file of the identity, or "" where there is no data folder or no PostgreSQL database.
+func (s Settings) IdentityPath() string {
+	if s.DB == "" || s.Data == "" {
+		return ""
+	}
+	return filepath.Join(s.Data, identityFile)
+}
+
+// readIdentity returns the identity of the database that the server used last, or "".
+func (s Settings) readIdentity() (string, error) {
+	path := s.IdentityPath()
+	if path == "" {
+		return "", nil
+	}
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	id := strings.TrimSpace(string(text))
+	if err == nil && id == "" {
+		err = loci.Errorf(loci.CodeConflict, "%s is empty: delete it, if LOCI_DB names the right database", path)
+	}
+	return id, err
+}
+
+// saveIdentity writes the identity of a database at the first start.
+func (s Settings) saveIdentity(id string) error {
+	path := s.IdentityPath()
+	if known, err := s.readIdentity(); path == "" || known == id || err != nil {
+		return err
+	}
+	if err := os.MkdirAll(s.Data, 0o700); err != nil {
+		return err
+	}
+	return atomicfile.Write(path, []byte(id+"\n"), 0o600, nil)
 }
 
 // XDGDir returns a base folder of the XDG Base Directory Specification: the variable's value, else the usual folder

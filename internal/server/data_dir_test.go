@@ -3,11 +3,18 @@ package server
 import (
 	"errors"
 	"io"
+	"net/http"
 	"os"
 	"os/user"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/sqldb/postgres"
+	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
+	"github.com/loci-memory/loci/internal/waittest"
 )
 
 func TestDataDirIsMadePrivateWhenOnlyLociFiles(t *testing.T) {
@@ -103,6 +110,82 @@ func TestServeWarnsOfSharedDataDir(t *testing.T) {
 	_, out, log, _ := start(t, map[string]string{"data": dir})
 	if !strings.Contains(out.String(), "Warning: other users") || !strings.Contains(log.String(), "chmod 700") {
 		t.Errorf("console %s\nlog %s", out, log)
+	}
+}
+
+func TestDatabaseMadeAnewIsNoticed(t *testing.T) {
+	t.Parallel()
+	d, dir, metrics := storetest.NewPostgresDatabase(t), t.TempDir(), freeAddress(t)
+	flags := func() map[string]string {
+		return map[string]string{"data": dir, "db": d.Address, "listen": "127.0.0.1:0", "metrics-listen": metrics}
+	}
+	marker := filepath.Join(dir, "loci.database")
+	url, _, _, stop := start(t, flags())
+	if info, err := os.Stat(marker); err != nil || info.Mode().Perm() != 0o600 {
+		t.Fatal(info, err)
+	}
+	waittest.Until(t, func() bool { n, _, _ := answers(t, "http://"+metrics+"/ready"); return n == 200 })
+	key := makeKey(t, flags())
+	d.MakeAnew(t)
+	waittest.Until(t, func() bool {
+		n, _, body := answers(t, "http://"+metrics+"/ready")
+		return n == 503 && strings.Contains(body, "it is empty (without the metadata of Loci), and not the database")
+	})
+	req := testenv.Must(http.NewRequestWithContext(t.Context(), "GET", url+"/v1/memories", nil))(t)
+	req.Header.Set("Authorization", "Bearer "+key)
+	res := testenv.Must(http.DefaultClient.Do(req))(t)
+	if res.Body.Close(); res.StatusCode != 503 {
+		t.Errorf("a call is %d", res.StatusCode)
+	}
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	s, _, err := Load(flags(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Serve(t.Context(), s, io.Discard, io.Discard); !loci.Is(err, loci.CodeConflict) ||
+		!strings.Contains(err.Error(), "delete "+marker) {
+		t.Errorf("a start is told %v", err)
+	}
+	if _, err := OpenAdmin(t.Context(), s); !loci.Is(err, loci.CodeConflict) {
+		t.Errorf("an operator is told %v", err)
+	}
+	if has, err := postgres.HasTables(t.Context(), d.Address); err != nil || has {
+		t.Errorf("the refused database has tables: %t, %v", has, err)
+	}
+	testenv.NoError(t, os.Remove(marker))
+	start(t, flags())
+}
+
+// makeKey returns the key of a new user, beside a server with these settings.
+func makeKey(t *testing.T, flags map[string]string) string {
+	t.Helper()
+	s, _, err := Load(flags, nil)
+	testenv.NoError(t, err)
+	a := testenv.Must(OpenAdmin(t.Context(), s))(t)
+	defer a.Close()
+	testenv.Must(a.CreateUser(t.Context(), "ada@example.org", "", ""))(t)
+	return testenv.Must(a.CreateKey(t.Context(), "ada@example.org", ""))(t).APIKey
+}
+
+func TestServeStartsWithoutMarkerOfItsDatabase(t *testing.T) {
+	t.Parallel()
+	d, dir := storetest.NewPostgresDatabase(t), t.TempDir()
+	testenv.NoError(t, os.Mkdir(filepath.Join(dir, "loci.database"), 0o700)) // cannot be read
+	s, _, err := Load(map[string]string{"data": dir, "db": d.Address, "listen": "127.0.0.1:0"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Serve(t.Context(), s, io.Discard, io.Discard); err == nil ||
+		!strings.Contains(err.Error(), identityFile) {
+		t.Errorf("a marker that cannot be read: %v", err)
+	}
+	blocked := filepath.Join(dir, "link")
+	testenv.NoError(t, os.Symlink(filepath.Join(dir, "absent"), blocked))
+	_, _, log, _ := start(t, map[string]string{"data": blocked, "db": d.Address})
+	if !strings.Contains(log.String(), "is not noticed") {
+		t.Errorf("no warning of a marker that cannot be written: %s", log)
 	}
 }
 

@@ -2,11 +2,13 @@ package server
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/loci-memory/loci/internal/cache"
+	"github.com/loci-memory/loci/internal/server/backup"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
 )
@@ -121,6 +123,68 @@ func (c databaseCollector) Collect(to chan<- prometheus.Metric) {
 		if n := x.of(s); n >= 0 {
 			send(x.desc, x.kind, n)
 		}
+	}
+}
+
+// A totalsCollector reports how many records the database has. A job counts them now and then, so that a scrape costs
+// nothing.
+type totalsCollector struct {
+	store *store.Store
+	last  atomic.Pointer[store.Totals]
+}
+
+// count counts the records.
+func (c *totalsCollector) count(ctx context.Context) error {
+	n, err := store.SystemRead(ctx, c.store, "count the records", (*store.SystemTx).Totals)
+	if err == nil {
+		c.last.Store(&n)
+	}
+	return err
+}
+
+var (
+	totalUsers      = newDesc("loci_users", "Users, counted every ten minutes.")
+	totalWorkspaces = newDesc("loci_workspaces", "Workspaces, counted every ten minutes.")
+	totalMemories   = newDesc("loci_memories", "Memories, counted every ten minutes.")
+	logRows         = newDesc("loci_index_log_rows",
+		"Changes that wait to be flushed to the keyword indexes of all workspaces, counted every minute.")
+)
+
+// Describe lists the metrics.
+func (c *totalsCollector) Describe(to chan<- *prometheus.Desc) {
+	for _, desc := range []*prometheus.Desc{totalUsers, totalWorkspaces, totalMemories, logRows} {
+		to <- desc
+	}
+}
+
+// Collect reports the last counts.
+func (c *totalsCollector) Collect(to chan<- prometheus.Metric) {
+	send := func(desc *prometheus.Desc, n int64) {
+		to <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(n))
+	}
+	if n := c.last.Load(); n != nil {
+		send(totalUsers, n.Users)
+		send(totalWorkspaces, n.Workspaces)
+		send(totalMemories, n.Memories)
+	}
+	if n := c.store.Index().WaitingRows(); n >= 0 {
+		send(logRows, n)
+	}
+}
+
+// A lastBackupCollector reports the time of the last backup that a data folder has noted.
+type lastBackupCollector struct{ data string }
+
+var lastBackup = newDesc("loci_last_backup_seconds",
+	"Unix time of the last backup: of loci admin backup, or of loci.backup in the data folder.")
+
+// Describe lists the metric.
+func (c lastBackupCollector) Describe(to chan<- *prometheus.Desc) { to <- lastBackup }
+
+// Collect reports the time, if there was a backup.
+func (c lastBackupCollector) Collect(to chan<- prometheus.Metric) {
+	if at, err := backup.Last(c.data); err == nil && !at.IsZero() {
+		to <- prometheus.MustNewConstMetric(lastBackup, prometheus.GaugeValue, float64(at.UnixMilli())/1000)
 	}
 }
 

@@ -25,6 +25,7 @@ const (
 	sweepInterval  = time.Hour
 	sampleInterval = 10 * time.Minute
 	sampleSize     = 300 // memories
+	totalsInterval = 10 * time.Minute
 )
 
 // newJobs returns the jobs of a server. Each server runs all of them: they need no lease, because their transactions
@@ -37,6 +38,8 @@ func newJobs(st *store.Store, d *dispatch.Dispatcher, gate *auth.Gate, m *metric
 	sampleNow := r.Add(job.Job{Name: "integrity_sample", Every: sampleInterval,
 		Run: func(ctx context.Context) error { return sampleIntegrity(ctx, st, log) }})
 	sampleNow() // a damaged file may come with the start
+	countNow := r.Add(job.Job{Name: "count_records", Every: totalsInterval, Run: m.totals.count})
+	countNow()
 	r.Add(job.Job{Name: "flush_resting", Every: indexdb.RestInterval, Run: st.Index().FlushResting})
 	r.Add(job.Job{Name: "save_counts", Every: auth.SaveInterval, Run: gate.Save})
 	d.Wake = r.Add(job.Job{Name: "messages", Every: dispatch.LookInterval, MaxBackoff: dispatch.LookInterval,

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -12,8 +13,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/httpapi"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/server/listen"
+	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/indexdb"
@@ -26,10 +29,17 @@ type metrics struct {
 	calls    *prometheus.CounterVec
 	seconds  *prometheus.HistogramVec
 	ready    *readiness
+	totals   *totalsCollector
+
+	refusedSignIns, unmatched *prometheus.CounterVec
+
+	ignoredProxies    prometheus.Counter
+	warnOfIgnoredOnce sync.Once
 }
 
 func newMetrics(st *store.Store, ready *readiness) *metrics {
 	m := &metrics{
+		totals:   &totalsCollector{store: st},
 		ready:    ready,
 		registry: prometheus.NewRegistry(),
 		calls: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "loci_calls_total",
@@ -37,8 +47,23 @@ func newMetrics(st *store.Store, ready *readiness) *metrics {
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "loci_call_seconds",
 			Help:    "Duration of calls in seconds.",
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10}}, []string{"op"}),
+		refusedSignIns: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "loci_signins_refused_total",
+			Help: "Refused sign-ins, by cause: address, password, disabled or limit."}, []string{"cause"}),
+		unmatched: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "loci_unmatched_total",
+			Help: "Requests to an unknown path (404), an unknown method (405) or an unknown tool, by kind."},
+			[]string{"kind"}),
+		ignoredProxies: prometheus.NewCounter(prometheus.CounterOpts{Name: IgnoredProxiesMetric,
+			Help: "Requests with X-Forwarded-For from this machine or a private network, by a proxy that is not " +
+				"trusted."}),
 	}
-	m.registry.MustRegister(m.calls, m.seconds, databaseCollector{st, ready}, cacheCollector{st.Caches()},
+	for _, cause := range service.SignInRefusals { // zeros, so that the first one is an increase
+		m.refusedSignIns.WithLabelValues(cause)
+	}
+	for _, kind := range httpapi.UnmatchedKinds {
+		m.unmatched.WithLabelValues(string(kind))
+	}
+	m.registry.MustRegister(m.calls, m.seconds, m.refusedSignIns, m.unmatched, m.ignoredProxies, m.totals,
+		cacheCollector{st.Caches()}, databaseCollector{st, ready},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "loci_statements_total",
 			Help: "Statements sent to the database."},
@@ -59,6 +84,26 @@ func newMetrics(st *store.Store, ready *readiness) *metrics {
 			ConstLabels: prometheus.Labels{"version": Version, "database": st.Engine()}},
 			func() float64 { return 1 }))
 	return m
+}
+
+// countRefusedSignIn counts a refused sign-in.
+func (m *metrics) countRefusedSignIn(cause string) { m.refusedSignIns.WithLabelValues(cause).Inc() }
+
+// countUnmatched counts a request that names nothing that the server has.
+func (m *metrics) countUnmatched(kind httpapi.Unmatched) {
+	m.unmatched.WithLabelValues(string(kind)).Inc()
+}
+
+// IgnoredProxiesMetric counts requests of likely proxies that are not trusted.
+const IgnoredProxiesMetric = "loci_ignored_proxies_total"
+
+// countIgnoredProxy counts a request of a likely proxy that is not trusted, and logs the first.
+func (m *metrics) countIgnoredProxy() {
+	m.ignoredProxies.Inc()
+	m.warnOfIgnoredOnce.Do(func() {
+		m.ready.log.Warn("a proxy is not trusted: X-Forwarded-For is ignored, and all its clients count as one. Set " +
+			"LOCI_TRUSTED_PROXIES to its network, if it is yours")
+	})
 }
 
 func (m *metrics) observe(o *op.Op, c *op.Call, code loci.Code, elapsed time.Duration) {

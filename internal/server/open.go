@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
 	"time"
@@ -69,9 +70,27 @@ func (s Settings) openStore(ctx context.Context, o store.Options) (*store.Store,
 	o.CacheBytes = cache.FitMemory(cmp.Or(s.CacheBytes, cache.DefaultBytes), machine)
 	cache.LimitCollector(machine)
 	if s.DB != "" {
-		return store.OpenPostgres(ctx, s.DB, o)
+		return s.openPostgres(ctx, o)
 	}
 	return openSQLite(ctx, s.Data, o)
+}
+
+// openPostgres opens the PostgreSQL database, unless it is another one than that of the data folder.
+func (s Settings) openPostgres(ctx context.Context, o store.Options) (st *store.Store, err error) {
+	if o.Identity, err = s.readIdentity(); err != nil {
+		return nil, err
+	}
+	st, err = store.OpenPostgres(ctx, s.DB, o)
+	if errors.Is(err, postgres.ErrOtherDatabase) {
+		err = s.newOtherDatabaseError(err)
+	}
+	return st, err
+}
+
+// newOtherDatabaseError says what to do with a database that is not that of the data folder.
+func (s Settings) newOtherDatabaseError(err error) error {
+	return &loci.Error{Code: loci.CodeConflict, Err: err, Message: fmt.Sprintf("%v: correct LOCI_DB, or restore "+
+		"the dump of the database that was lost. If this database is meant, delete %s", err, s.IdentityPath())}
 }
 
 // openSQLite opens the SQLite database in a folder. Its errors name the file.
@@ -100,6 +119,9 @@ func (s Settings) RequireDatabase(ctx context.Context) error {
 		var err error
 		if there, err = postgres.HasTables(ctx, s.DB); err != nil {
 			return err
+		}
+		if known, _ := s.readIdentity(); !there && known != "" {
+			return s.newOtherDatabaseError(fmt.Errorf("the database is empty, and %w", postgres.ErrOtherDatabase))
 		}
 		parent, flag = "this PostgreSQL database", "another with --db"
 	} else if info, err := os.Stat(filepath.Join(s.Data, sqlite.FileName)); errors.Is(err, fs.ErrNotExist) {
@@ -165,10 +187,10 @@ func (s *Settings) adopt(ctx context.Context, st *store.Store) error {
 }
 
 // save stores the settings for the commands of an operator.
-func (s Settings) save(ctx context.Context, st *store.Store) error {
-	saved := map[string]string{"public-url": s.PublicURL}
+func (s Settings) save(ctx context.Context, st *store.Store, listener net.Addr) error {
+	saved := map[string]string{"public-url": s.PublicURL, "listen": listener.String()}
 	for _, c := range Catalogue {
-		if v := s.given[c.Flag]; c.saved() && v != "" {
+		if v := s.given[c.Flag]; c.saved() && v != "" && saved[c.Flag] == "" {
 			saved[c.Flag] = v
 		}
 	}
@@ -177,6 +199,9 @@ func (s Settings) save(ctx context.Context, st *store.Store) error {
 	})
 	return err
 }
+
+// Settings are those of the process, with those that the server saved in place of defaults.
+func (a *Admin) Settings() Settings { return a.settings }
 
 // CreateUser makes an account. An account without a password cannot sign in, but can have keys.
 func (a *Admin) CreateUser(ctx context.Context, email, name, password string) (loci.User, error) {
@@ -270,6 +295,14 @@ func (a *Admin) Inspect(ctx context.Context, repair bool, progress func(rows int
 		Objects: checkedObjects{a.Bucket}})
 }
 
+// SchemaStatus compares the schema of the database with the migrations of this program.
+func (s Settings) SchemaStatus(ctx context.Context) (sqldb.SchemaStatus, error) {
+	if s.DB != "" {
+		return postgres.SchemaStatus(ctx, s.DB)
+	}
+	return sqlite.SchemaStatus(ctx, s.Data)
+}
+
 // A Migration reports the schema version before, and whether it was upgraded.
 type Migration struct {
 	sqldb.SchemaStatus
@@ -280,12 +313,7 @@ type Migration struct {
 // pending migrations. It rejects a folder in which a server runs, the schema of
 // a newer program, and a database that lacks tables of its schema.
 func (s Settings) Migrate(ctx context.Context, dryRun bool) (m Migration, err error) {
-	if s.DB != "" {
-		m.SchemaStatus, err = postgres.SchemaStatus(ctx, s.DB)
-	} else {
-		m.SchemaStatus, err = sqlite.SchemaStatus(ctx, s.Data)
-	}
-	if err != nil {
+	if m.SchemaStatus, err = s.SchemaStatus(ctx); err != nil {
 		return m, err
 	}
 	if len(m.Pending) == 0 {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/indexdb"
 	"github.com/loci-memory/loci/internal/store/integrity"
 )
@@ -26,19 +27,28 @@ const (
 type readiness struct {
 	check func(context.Context) error
 	// nil, or a function that returns the damage seen while the server serves
-	damage   func() []readinessFailure
+	damage   func() []Problem
 	free     func(context.Context) int64 // bytes on the disk of the database, negative if unknown; nil on PostgreSQL
 	log      *slog.Logger
 	draining <-chan struct{} // closed once the server shuts down
 
 	mu           sync.Mutex
-	lastErr      error              // of the last check; nil means ready
-	full         []readinessFailure // of a disk
+	lastErr      error     // of the last check; nil means ready
+	full         []Problem // of a disk
 	failingSince time.Time
 }
 
-// A readinessFailure is a reason why the server is not ready, or seen damage.
-type readinessFailure struct {
+// newReadiness returns the readiness of a server of a database. draining is closed once the server shuts down.
+func newReadiness(st *store.Store, log *slog.Logger, draining <-chan struct{}) *readiness {
+	r := &readiness{check: st.Ping, damage: seenDamage, log: log, draining: draining}
+	if !st.DB().Dialect().Postgres {
+		r.free = func(ctx context.Context) int64 { return st.Stats(ctx).DiskFreeBytes }
+	}
+	return r
+}
+
+// A Problem is a reason why the server is not ready, or seen damage.
+type Problem struct {
 	Check string `json:"check"`
 	Cause string `json:"cause"`
 }
@@ -51,7 +61,7 @@ func (r *readiness) checkOnce(ctx context.Context) {
 	if ctx.Err() != nil {
 		return
 	}
-	var full []readinessFailure
+	var full []Problem
 	if r.free != nil {
 		full = fullDisk(r.free(ctx))
 	}
@@ -59,7 +69,7 @@ func (r *readiness) checkOnce(ctx context.Context) {
 }
 
 // set notes the result of a check.
-func (r *readiness) set(err error, full []readinessFailure) {
+func (r *readiness) set(err error, full []Problem) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch now := time.Now(); {
@@ -81,17 +91,17 @@ func causeText(err error) string {
 }
 
 // failures returns the reasons why the server is not ready, none if it is.
-func (r *readiness) failures() []readinessFailure {
-	failed := []readinessFailure{}
+func (r *readiness) failures() []Problem {
+	failed := []Problem{}
 	select {
 	case <-r.draining:
-		failed = append(failed, readinessFailure{"server", "it is shutting down"})
+		failed = append(failed, Problem{"server", "it is shutting down"})
 	default:
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.lastErr != nil {
-		failed = append(failed, readinessFailure{"database", causeText(r.lastErr)})
+		failed = append(failed, Problem{"database", causeText(r.lastErr)})
 	}
 	return failed
 }
@@ -104,7 +114,7 @@ func (r *readiness) databaseUp() bool {
 }
 
 // seen returns what an operator must mend while the server serves.
-func (r *readiness) seen() (list []readinessFailure) {
+func (r *readiness) seen() (list []Problem) {
 	if r.damage != nil {
 		list = r.damage()
 	}
@@ -141,16 +151,27 @@ func (r *readiness) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Retry-After", strconv.Itoa(int(readinessInterval/time.Second)))
 		w.WriteHeader(http.StatusServiceUnavailable)
 	}
-	_ = json.NewEncoder(w).Encode(struct { // a disconnected caller misses it
-		OK     bool               `json:"ok"`
-		Failed []readinessFailure `json:"failed,omitempty"`
-		Damage []readinessFailure `json:"damage,omitempty"`
-	}{len(failed) == 0, failed, r.seen()})
+	_ = json.NewEncoder(w).Encode(Readiness{len(failed) == 0, failed, r.seen()}) // a disconnected caller misses it
+}
+
+// A Readiness is the response of /ready.
+type Readiness struct {
+	OK     bool      `json:"ok"`
+	Failed []Problem `json:"failed,omitempty"`
+	Damage []Problem `json:"damage,omitempty"`
+}
+
+// Readiness returns what /ready of a server of this database reports.
+func (a *Admin) Readiness(ctx context.Context) Readiness {
+	r := newReadiness(a.Store, slog.New(slog.DiscardHandler), nil)
+	r.checkOnce(ctx)
+	failed := r.failures()
+	return Readiness{len(failed) == 0, failed, r.seen()}
 }
 
 // seenDamage returns the damage that this process has seen. The server
 // continues: a restart would repair nothing, and an operator must check.
-func seenDamage() (list []readinessFailure) {
+func seenDamage() (list []Problem) {
 	for _, c := range []struct {
 		check string
 		n     int64
@@ -162,20 +183,20 @@ func seenDamage() (list []readinessFailure) {
 		{"samples", integrity.InconsistencyCount(), "samples or the start found inconsistencies: run loci admin check"},
 	} {
 		if c.n > 0 {
-			list = append(list, readinessFailure{c.check, fmt.Sprintf("%s (count: %d)", c.cause, c.n)})
+			list = append(list, Problem{c.check, fmt.Sprintf("%s (count: %d)", c.cause, c.n)})
 		}
 	}
 	return list
 }
 
-// minFreeBytes is the room on a disk below which writes soon fail.
-const minFreeBytes = 16 << 20
+// MinFreeBytes is the room on a disk below which writes soon fail.
+const MinFreeBytes = 16 << 20
 
 // fullDisk returns the damage of a disk without room for writes. A negative number of bytes is unknown.
-func fullDisk(free int64) []readinessFailure {
-	if free < 0 || free >= minFreeBytes {
+func fullDisk(free int64) []Problem {
+	if free < 0 || free >= MinFreeBytes {
 		return nil
 	}
-	return []readinessFailure{{"disk", fmt.Sprintf("%d bytes are free on the disk of the database: writes fail until "+
+	return []Problem{{"disk", fmt.Sprintf("%d bytes are free on the disk of the database: writes fail until "+
 		"there is room", free)}}
 }

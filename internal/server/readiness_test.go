@@ -74,7 +74,7 @@ func page(t *testing.T, h http.Handler, path string) (int, string) {
 func TestReadyReportsDamage(t *testing.T) {
 	t.Parallel()
 	r := &readiness{check: func(context.Context) error { return nil }, log: slog.New(slog.DiscardHandler),
-		damage: func() []readinessFailure { return []readinessFailure{{"index", "1 search met it"}} }}
+		damage: func() []Problem { return []Problem{{"index", "1 search met it"}} }}
 	r.checkOnce(context.Background())
 	w := httptest.NewRecorder()
 	r.ServeHTTP(w, httptest.NewRequest("GET", "/ready", nil))
@@ -86,7 +86,7 @@ func TestReadyReportsDamage(t *testing.T) {
 
 func TestReadyAndStatusNameFullDisk(t *testing.T) {
 	t.Parallel()
-	for free, want := range map[int64]string{-1: "", minFreeBytes: "", minFreeBytes - 1: "disk", 0: "disk"} {
+	for free, want := range map[int64]string{-1: "", MinFreeBytes: "", MinFreeBytes - 1: "disk", 0: "disk"} {
 		r := &readiness{check: func(context.Context) error { return nil }, log: slog.New(slog.DiscardHandler),
 			free: func(context.Context) int64 { return free }}
 		r.checkOnce(context.Background())
@@ -105,9 +105,9 @@ func TestStatusNamesEachProblemForUsers(t *testing.T) {
 	t.Parallel()
 	checks := []string{"index", "file", "samples"}
 	r := &readiness{check: func(context.Context) error { return errors.New("at 10.0.0.7: tuna") },
-		log: slog.New(slog.DiscardHandler), damage: func() (list []readinessFailure) {
+		log: slog.New(slog.DiscardHandler), damage: func() (list []Problem) {
 			for _, c := range checks {
-				list = append(list, readinessFailure{c, "tuna"})
+				list = append(list, Problem{c, "tuna"})
 			}
 			return list
 		}, free: func(context.Context) int64 { return 0 }}

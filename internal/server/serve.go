@@ -12,7 +12,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -61,7 +60,7 @@ func Serve(ctx context.Context, s Settings, console, logs io.Writer) error {
 		s.onReady(x.PublicURL)
 	}
 	return listen.Serve(ctx, s.drained(ctx, log), x.listener, x.descriptors.Connections(),
-		x.TrustedProxies, x.handler(x.store, x.host, x.service, x.gate, x.descriptors.Transfers(), log), log)
+		x.TrustedProxies, x.handler(x.descriptors.Transfers()), log)
 }
 
 // An instance is a server that starts, with its parts.
@@ -156,8 +155,11 @@ func (x *instance) warn(ctx context.Context) {
 	}
 	moved := x.movedFilesWarning(ctx, x.store)
 	add(moved != "", moved)
-	if err := x.save(ctx, x.store); err != nil { // a full disk, which still answers reads
+	if err := x.save(ctx, x.store, x.listener.Addr()); err != nil { // a full disk, which still answers reads
 		add(true, "loci admin does not learn the plans and the address of this server: "+err.Error())
+	}
+	if err := x.saveIdentity(x.store.Identity()); err != nil {
+		add(true, "a database that is made anew under this address is not noticed: "+err.Error())
 	}
 	add(!httpapi.IsSecureURL(x.PublicURL), plainHTTPWarning)
 	add(x.Mail != nil && x.inferredURL, "links in mails begin with "+x.PublicURL+": set LOCI_PUBLIC_URL to the "+
@@ -173,17 +175,15 @@ func (x *instance) wire(ctx context.Context) error {
 			return x.service.VerifyFileToken(ctx, token)
 		}})
 	x.closers = append(x.closers, x.gate.Close)
-	ready := &readiness{check: x.store.Ping, damage: seenDamage, log: x.log, draining: ctx.Done()}
-	if x.DB == "" {
-		ready.free = func(ctx context.Context) int64 { return x.store.DB().Stats(ctx).DiskFreeBytes }
-	}
-	x.service = service.New(service.Options{State: ready.state, Store: x.store, Embedder: x.model,
-		PreviousEmbedder: x.previous, Clock: x.clock(), Registration: x.Registration, SignInLimit: x.SignInLimit,
+	ready := newReadiness(x.store, x.log, ctx.Done())
+	x.metrics = newMetrics(x.store, ready)
+	x.service = service.New(service.Options{State: ready.state, OnRefused: x.metrics.countRefusedSignIn,
+		Store: x.store, Embedder: x.model, PreviousEmbedder: x.previous, Clock: x.clock(),
+		Registration: x.Registration, SignInLimit: x.SignInLimit,
 		PublicURL: x.PublicURL, UsedOperations: x.gate.Used, SendMail: x.sendMail(), Extractor: x.extractor,
 		DailyTokens: x.LLMDailyTokens, Heartbeat: x.Heartbeat, Bucket: x.files.bucket, MaxFile: x.MaxFile,
 		BucketDown: x.files.down})
-	x.metrics = newMetrics(x.store, ready)
-	x.metrics.registry.MustRegister(x.files.gauge(), prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+	x.metrics.registry.MustRegister(x.files, lastBackupCollector{x.Data}, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "loci_streams", Help: "Agents that listen to their messages, by the number of their streams."},
 		func() float64 { return float64(x.service.Dispatcher().Streams()) }))
 	if x.extractor != nil {
@@ -257,53 +257,40 @@ func (s Settings) lock() (unlock func(), err error) {
 	return func() { l.Unlock() }, err
 }
 
-func (s Settings) handler(st *store.Store, host *op.Host, svc *service.Service, gate *auth.Gate, transfers int,
-	log *slog.Logger) http.Handler {
-	table, omitted := service.Ops.Variant(service.Variants[s.Contract])
-	hosts := httpapi.NewAllowedHosts(s.PublicURL, s.TrustedProxies)
-	site := httpapi.Site{PublicURL: s.PublicURL, PublicURLInferred: s.inferredURL, TrustedProxies: s.TrustedProxies,
-		Origins: httpapi.NewOrigins(s.PublicURL, s.Origins...)}
-	authorization := oauth.New(oauth.Options{Store: st, PublicURL: s.PublicURL, Clock: s.clock(), Host: host,
-		TrustedProxies: s.TrustedProxies, NetworkLimit: s.SignInLimit, ClientDocuments: s.OAuthCIMD,
-		DocumentAccess: s.documentAccess})
+// handler returns the handler of all requests, of which some at once may transfer files.
+func (x *instance) handler(transfers int) http.Handler {
+	table, omitted := service.Ops.Variant(service.Variants[x.Contract])
+	hosts := httpapi.NewAllowedHosts(x.PublicURL, x.TrustedProxies)
+	site := httpapi.Site{PublicURL: x.PublicURL, PublicURLInferred: x.inferredURL, TrustedProxies: x.TrustedProxies,
+		Origins: httpapi.NewOrigins(x.PublicURL, x.Origins...)}
+	authorization := oauth.New(oauth.Options{Store: x.store, PublicURL: x.PublicURL, Clock: x.clock(), Host: x.host,
+		TrustedProxies: x.TrustedProxies, NetworkLimit: x.SignInLimit, ClientDocuments: x.OAuthCIMD,
+		DocumentAccess: x.documentAccess})
 	responses, bodies := httpapi.NewResponseLimiter(), httpapi.NewBodyLimiter()
 	mcpServer := mcp.New(mcp.Options{
-		Table: table, Caller: host, Version: Version, Toolset: s.Toolset, Origins: site.Origins,
-		AllowQueryKey: s.QueryKey, Hosts: hosts, TrustedProxies: s.TrustedProxies, ResponseLimiter: responses,
-		BodyLimiter: bodies, Closing: host.Closing, AcquireStream: host.AcquireStream,
-		ResourceMetadataURL: s.PublicURL + "/.well-known/oauth-protected-resource/mcp",
+		Table: table, Caller: x.host, Version: Version, Toolset: x.Toolset, Origins: site.Origins,
+		AllowQueryKey: x.QueryKey, Hosts: hosts, TrustedProxies: x.TrustedProxies, ResponseLimiter: responses,
+		BodyLimiter: bodies, Closing: x.host.Closing, AcquireStream: x.host.AcquireStream,
+		ResourceMetadataURL: x.PublicURL + "/.well-known/oauth-protected-resource/mcp",
 		Authenticate: func(ctx context.Context, c *op.Call) error {
-			actor, err := gate.Admit(ctx, nil, c)
+			actor, err := x.gate.Admit(ctx, nil, c)
 			if err == nil {
 				c.UserID = actor.UserID
 			}
 			return err
 		},
-		Identify: gate.Identify,
+		Identify: x.gate.Identify, OnUnmatched: x.metrics.countUnmatched,
 	})
-	return warnOfProxy(s.TrustedProxies, log, rest.New(rest.Options{
+	return rest.New(rest.Options{
 		ServiceVersion: Version,
-		Table:          table, Host: host, Log: log, Site: site,
-		ExtraRoutes: slices.Concat(web.Routes(web.Options{Table: table, Host: host, Service: svc, Site: site,
-			Authorizer: authorization, Mail: s.Mail != nil}), authorization.Routes(), mcpServer.Routes(),
-			files.Routes(files.Options{Service: svc.Files(), Log: log, Prefixes: rest.FilePrefixes,
+		Table:          table, Host: x.host, Log: x.log, Site: site,
+		ExtraRoutes: slices.Concat(web.Routes(web.Options{Table: table, Host: x.host, Service: x.service, Site: site,
+			Authorizer: authorization, Mail: x.Mail != nil}), authorization.Routes(), mcpServer.Routes(),
+			files.Routes(files.Options{Service: x.service.Files(), Log: x.log, Prefixes: rest.FilePrefixes,
 				MaxTransfers: transfers})),
-		OmittedOps: omitted, Deprecations: s.deprecations,
-		ResponseLimiter: responses, BodyLimiter: bodies, Hosts: s.restHosts(hosts),
-	}))
-}
-
-// warnOfProxy logs once that a peer forwards requests and is no trusted proxy.
-func warnOfProxy(proxies httpapi.Proxies, log *slog.Logger, h http.Handler) http.Handler {
-	var once sync.Once
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if proxies.IsUntrustedForward(r) {
-			once.Do(func() {
-				log.Warn("a proxy that is not trusted forwards requests, so that all its clients share the limits "+
-					"of one network: name it in LOCI_TRUSTED_PROXIES", "peer", r.RemoteAddr)
-			})
-		}
-		h.ServeHTTP(w, r)
+		OnUnmatched: x.metrics.countUnmatched, OnIgnoredProxy: x.metrics.countIgnoredProxy,
+		OmittedOps: omitted, Deprecations: x.deprecations,
+		ResponseLimiter: responses, BodyLimiter: bodies, Hosts: x.restHosts(hosts),
 	})
 }
 

@@ -65,6 +65,8 @@ type Settings struct {
 	MaxFile        int64        // the most bytes of a file
 	CacheBytes     int          // of all caches, but for less memory
 
+	ReadableSecrets []string // warnings of files with secrets that other users can read
+
 	environ map[string]string // the variables with which a bucket is opened
 
 	deprecations []rest.Deprecation
@@ -191,7 +193,8 @@ func (s Setting) hasSecret() bool { return s.Secret() || s.Flag == "db" }
 // saved reports whether a server saves the setting for the commands of its operator, which may run without the
 // variables of the server.
 func (s Setting) saved() bool {
-	return s.Flag == "public-url" || s.Flag == "blobs" || strings.HasPrefix(s.Flag, "plan")
+	return slices.Contains([]string{"public-url", "blobs", "listen", "metrics-listen"}, s.Flag) ||
+		strings.HasPrefix(s.Flag, "plan")
 }
 
 // clientEnv are variables of the programs that call a server, not of the server.
@@ -253,6 +256,7 @@ func Load(flags map[string]string, environ []string) (s Settings, warnings []str
 		return s, nil, err
 	}
 	warnings = configFileWarnings(dir, file)
+	s.ReadableSecrets = warnings
 	for _, c := range Catalogue {
 		v, from := c.Default, "--"+c.Flag
 		if fv := file[c.Flag]; fv != "" {
@@ -266,6 +270,7 @@ func Load(flags map[string]string, environ []string) (s Settings, warnings []str
 				return s, nil, fmt.Errorf("%s and %s_FILE are both set: unset one", c.Env, c.Env)
 			}
 			from = c.Env + "_FILE"
+			s.ReadableSecrets = append(s.ReadableSecrets, readableWarnings(path, from)...)
 			secret, err := os.ReadFile(path)
 			if err != nil {
 				return s, nil, fmt.Errorf("%s: %w", from, err)
@@ -343,16 +348,20 @@ func readConfigFile(dir string) (map[string]string, error) {
 // configFileWarnings warns of a loci.toml with secrets that other users can read.
 func configFileWarnings(dir string, file map[string]string) []string {
 	i := slices.IndexFunc(Catalogue, func(c Setting) bool { return c.hasSecret() && file[c.Flag] != "" })
-	if i < 0 || runtime.GOOS == "windows" {
+	if i < 0 {
 		return nil
 	}
-	path := filepath.Join(dir, configFile)
+	return readableWarnings(filepath.Join(dir, configFile), Catalogue[i].Flag+" in "+configFile)
+}
+
+// readableWarnings warns of a file with a secret that other users can read.
+func readableWarnings(path, secret string) []string {
 	info, err := os.Stat(path)
-	if err != nil || info.Mode().Perm()&0o044 == 0 {
+	if err != nil || info.Mode().Perm()&0o044 == 0 || runtime.GOOS == "windows" {
 		return nil
 	}
-	return []string{fmt.Sprintf("other users of this machine can read %s in %s (mode %04o): chmod 600 %s",
-		Catalogue[i].Flag, configFile, info.Mode().Perm(), path)}
+	return []string{fmt.Sprintf("other users of this machine can read %s (mode %04o): chmod 600 %s",
+		secret, info.Mode().Perm(), path)}
 }
 
 // validate checks conditions between several settings.

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -206,6 +207,37 @@ func newSignIn(secret string) loci.SignIn {
 	return loci.SignIn{Secret: secret, MaxAge: accountdb.SignInMaxAge}
 }
 
+// Causes of refused sign-ins. Their users see no difference between the first three.
+const (
+	refusedAddress  = "address"  // no account has it
+	refusedPassword = "password" // it is wrong, or the account has none
+	refusedUser     = "disabled" // and the password is right
+	refusedLimit    = "limit"    // of failed attempts, or of passwords that are compared at once
+)
+
+// SignInRefusals are the causes of refused sign-ins.
+var SignInRefusals = []string{refusedAddress, refusedPassword, refusedUser, refusedLimit}
+
+// signInRefusal returns why a sign-in is refused, or "".
+func signInRefusal(knownAddress, rightPassword, disabled bool) string {
+	switch {
+	case !knownAddress:
+		return refusedAddress
+	case !rightPassword:
+		return refusedPassword
+	case disabled:
+		return refusedUser
+	}
+	return ""
+}
+
+// refuse reports a refused sign-in.
+func (s *Service) refuse(cause string) {
+	if s.OnRefused != nil {
+		s.OnRefused(cause)
+	}
+}
+
 // SignIn signs a browser in. An unknown address, a wrong password and a disabled user get the same answer in the same
 // time.
 func (s *Service) SignIn(ctx context.Context, actor *identity.Actor, in loci.Login) (loci.SignedIn, error) {
@@ -213,12 +245,14 @@ func (s *Service) SignIn(ctx context.Context, actor *identity.Actor, in loci.Log
 	account, network := accountOf(in.Email), limit.Network(actor.ClientAddress)
 	release, err := s.signInLimiter.Take(account, network)
 	if err != nil {
+		s.refuse(refusedLimit)
 		return loci.SignedIn{}, err
 	}
 	l, err := store.SystemRead(ctx, s.Store, "look up a sign-in",
 		func(t *store.SystemTx) (accountdb.UserPassword, error) {
 			return t.UserByEmail(in.Email)
 		})
+	known := err == nil
 	if err != nil && !loci.Is(err, loci.CodeNotFound) {
 		release()
 		return loci.SignedIn{}, err
@@ -226,9 +260,13 @@ func (s *Service) SignIn(ctx context.Context, actor *identity.Actor, in loci.Log
 	ok, err := s.passwords.Check(ctx, network, l.Hash, string(in.Password))
 	if err != nil {
 		release() // the password was not compared
+		if _, limited := errors.AsType[limit.Exceeded](err); limited {
+			s.refuse(refusedLimit)
+		}
 		return loci.SignedIn{}, err
 	}
-	if !ok || l.Disabled {
+	if cause := signInRefusal(known, ok, l.Disabled); cause != "" {
+		s.refuse(cause)
 		return loci.SignedIn{}, failed
 	}
 	release()
@@ -243,6 +281,7 @@ func (s *Service) SignIn(ctx context.Context, actor *identity.Actor, in loci.Log
 		return loci.Empty{}, t.AddSignIn(l.User.ID, browser)
 	})
 	if loci.Is(err, loci.CodeNotFound) {
+		s.refuse(refusedUser)
 		err = failed // the user was deleted or disabled, or the password was changed meanwhile
 	}
 	return loci.NewSignedIn(l.User, newSignIn(secret), false), err

@@ -54,6 +54,9 @@ type Options struct {
 	SignInLimit int
 	PublicURL   string // the public address of the server, without a trailing slash
 
+	// OnRefused is called with the cause of each refused sign-in, one of SignInRefusals; it may be nil.
+	OnRefused func(cause string)
+
 	// SendMail sends a mail. Without it the server sends none, and shows links of invitations instead.
 	SendMail func(context.Context, mail.Message) error
 

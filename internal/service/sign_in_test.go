@@ -2,6 +2,8 @@ package service_test
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -71,6 +73,31 @@ func TestFailedSignInsAreLimited(t *testing.T) {
 	expect("192.0.2.1", "ada@example.com", password, loci.CodeRateLimited)
 	w.Clock.Advance(15 * time.Minute)
 	expect("192.0.2.1", "ada@example.com", password, "")
+}
+
+func TestRefusedSignInsAreCountedByCause(t *testing.T) {
+	t.Parallel()
+	w := NewEmpty(t, OpenSQLite, Options{SignInLimit: 4})
+	addUsers(t, w, "ada@example.com", "bea@example.com")
+	testenv.Must(w.Service.AddUser(t.Context(), "key@example.com", "", ""))(t)
+	testenv.Must(w.Service.SetDisabled(t.Context(), "bea@example.com", true))(t)
+	var got []string
+	w.Service.OnRefused = func(cause string) { got = append(got, cause) }
+	for _, c := range []struct {
+		email    loci.Email
+		password loci.PasswordAttempt
+		cause    string
+	}{
+		{"ada@example.com", password, ""}, {"ada@example.com", "wrong", "password"},
+		{"key@example.com", "", "password"}, {"eve@example.com", password, "address"},
+		{"bea@example.com", password, "disabled"}, {"eve@example.com", password, "limit"},
+	} {
+		got = nil
+		if err := signIn(t, w, "192.0.2.1", c.email, c.password); (err == nil) != (c.cause == "") ||
+			strings.Join(got, " ") != c.cause || c.cause != "" && !slices.Contains(service.SignInRefusals, c.cause) {
+			t.Errorf("%s: %v, counted as %q, want %q", c.email, err, got, c.cause)
+		}
+	}
 }
 
 // Refused attempts under unknown names must not evict the failures of others, however many they are.

@@ -30,8 +30,9 @@ type DB interface {
 	// Listen calls f with an empty payload once it listens, then with each payload of a channel, until ctx ends or the
 	// connection is lost.
 	Listen(ctx context.Context, channel string, f func(payload string)) error
-	// CheckFiles returns an error while a file of the database is not where it was opened.
-	CheckFiles() error
+	// Check returns an error while the database is not the one that was opened: a file is not where it was (SQLite), or
+	// another database has the address (PostgreSQL).
+	Check(ctx context.Context) error
 }
 
 // Conn is a connection for the length of one Read or Write.
@@ -76,6 +77,7 @@ type Options struct {
 	KeepSchema  bool          // an older schema is refused instead of upgraded
 	BusyTimeout time.Duration // for a connection; on SQLite also for the writer, a lock or a Query; 0 is 10 s
 	MaxWALSize  int64         // of SQLite, in bytes; 0 is 64 MiB
+	Identity    string        // of PostgreSQL: another database is refused; empty accepts any
 	Migrations  fs.FS         // in the folder migrations; nil is MigrationFiles
 }
 

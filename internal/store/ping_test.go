@@ -1,11 +1,12 @@
 package store_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/sqldb/postgres"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
@@ -17,12 +18,7 @@ func TestPingNamesMissingTable(t *testing.T) {
 		add(t, s, user(t, s, "ann"), "", "text")
 		rename := func(from, to string) {
 			t.Helper()
-			if err := s.DB().Write(ctx, "", func(c sqldb.Conn) error {
-				_, err := c.Exec(`ALTER TABLE `+from+` RENAME TO `+to, nil)
-				return err
-			}); err != nil {
-				t.Fatal(err)
-			}
+			d.Exec(t, `ALTER TABLE `+from+` RENAME TO `+to)
 		}
 		for _, table := range []string{"metadata", "users", "api_keys", "workspaces", "members", "memories",
 			"index_log", "keyword_indexes"} {
@@ -54,6 +50,37 @@ func TestReadOnlyServerIsUnavailable(t *testing.T) {
 		}
 		if err := s.Ping(ctx); err != nil {
 			t.Error(err)
+		}
+	})
+}
+
+// As behind a pooler, which keeps the connections of its clients while the database is dropped and made anew.
+func TestReplacedDatabaseIsUnavailableUntilItIsBack(t *testing.T) {
+	t.Parallel()
+	onPostgres(t, func(t *testing.T, d storetest.Database, s *store.Store) {
+		ann := user(t, s, "ann")
+		add(t, s, ann, "", "text")
+		for _, c := range []struct{ name, replace, back, says string }{
+			{"another", `UPDATE metadata SET value = 'ff' || value WHERE name = 'cursor'`,
+				`UPDATE metadata SET value = substr(value, 3) WHERE name = 'cursor'`, "it is not the database"},
+			{"without tables", `ALTER TABLE metadata RENAME TO away`, `ALTER TABLE away RENAME TO metadata`, "it is empty"},
+		} {
+			d.Exec(t, c.replace)
+			if err := s.Ping(ctx); !loci.Is(err, loci.CodeUnavailable) ||
+				!strings.Contains(loci.AsError(err).Err.Error(), c.says) {
+				t.Errorf("%s: a check is told %v", c.name, err)
+			}
+			if _, err := tryAdd(s, ann, "", "another text"); !loci.Is(err, loci.CodeUnavailable) ||
+				!errors.Is(err, postgres.ErrOtherDatabase) {
+				t.Errorf("%s: a write is told %v", c.name, err)
+			}
+			d.Exec(t, c.back)
+			if err := s.Ping(ctx); err != nil {
+				t.Errorf("%s, then back: %v", c.name, err)
+			}
+		}
+		if got := len(d.Query(t, `SELECT content FROM memories`)); got != 1 {
+			t.Errorf("%d memories were written", got-1)
 		}
 	})
 }

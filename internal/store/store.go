@@ -58,6 +58,9 @@ type Options struct {
 	// schema.
 	KeepSchema bool
 
+	// Identity is that of the PostgreSQL database. Another one is refused. Empty accepts any.
+	Identity string
+
 	// Intercept returns what the store uses in place of its database; nil changes nothing. Tests inject faults with it.
 	Intercept func(sqldb.DB) sqldb.DB
 
@@ -73,7 +76,7 @@ type Options struct {
 // dbOptions returns the options of the database.
 func (o Options) dbOptions() sqldb.Options {
 	return sqldb.Options{Log: o.Log, OneShot: o.OneShot, KeepSchema: o.KeepSchema, BusyTimeout: o.busyTimeout,
-		MaxWALSize: o.maxWALSize, Migrations: o.migrations}
+		MaxWALSize: o.maxWALSize, Identity: o.Identity, Migrations: o.migrations}
 }
 
 // OpenSQLite opens the database in dir, and creates it if missing. Several processes may open it.
@@ -118,6 +121,9 @@ func start(ctx context.Context, db sqldb.DB, o Options) (*Store, error) {
 	if s.secret, err = s.loadOrCreateSecret(ctx, "cursor"); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
+	if err = h.Check(ctx); err != nil { // from the secret on, the database is known
+		return nil, errors.Join(err, s.Close())
+	}
 	if err = b.Index.Start(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -143,6 +149,9 @@ func (s *Store) Now() loci.Time { return s.base.DB.Now() }
 // Secret returns the key that signs cursors. It is the same for every process on this database.
 func (s *Store) Secret() []byte { return s.secret }
 
+// Identity returns the public name of this database, which no other one has.
+func (s *Store) Identity() string { return postgres.Identity(hex.EncodeToString(s.secret)) }
+
 // Flush flushes the keyword index of a workspace.
 func (s *Store) Flush(ctx context.Context, workspaceID loci.ID) error {
 	rowID, err := SystemRead(ctx, s, "find a workspace to flush", func(t *SystemTx) (rowID int64, err error) {
@@ -160,7 +169,7 @@ func (s *Store) Invalidate(workspace int64) { s.base.Invalidate(workspace) }
 
 // Ping reads one row of each table that every call needs. A database that cannot be written is an error.
 func (s *Store) Ping(ctx context.Context) error {
-	if err := s.base.DB.CheckFiles(); err != nil {
+	if err := s.base.DB.Check(ctx); err != nil {
 		return err
 	}
 	return s.base.DB.ReadTx(ctx, "", func(t *sqldb.Tx) error {
@@ -180,6 +189,40 @@ func (s *Store) Ping(ctx context.Context) error {
 		}
 		return nil
 	})
+}
+
+// TryWrite writes a row durably, reads it back and deletes it.
+func (s *Store) TryWrite(ctx context.Context) error {
+	name := "try " + rand.Text()
+	_, err := System(ctx, s, "write a row to try it", func(t *SystemTx) (loci.Empty, error) {
+		_, err := t.t.in.Exec(`INSERT INTO metadata (name, value) VALUES (?1, 'written')`, name)
+		return loci.Empty{}, err
+	})
+	if err != nil {
+		return err
+	}
+	_, err = System(ctx, s, "delete a row that was written to try it", func(t *SystemTx) (loci.Empty, error) {
+		var value string
+		return loci.Empty{}, t.t.in.Conn.QueryRow(`DELETE FROM metadata WHERE name = ?1 RETURNING value`, []any{name},
+			[]any{&value})
+	})
+	if errors.Is(err, sqldb.ErrNoRows) {
+		err = errors.New("a row that was written is not there")
+	}
+	return err
+}
+
+// ClockSkew returns how far the clock of this machine is ahead of that of the PostgreSQL server. An SQLite database
+// has no clock of its own.
+func (s *Store) ClockSkew(ctx context.Context) (skew time.Duration, known bool, err error) {
+	if !s.base.DB.Dialect().Postgres {
+		return 0, false, nil
+	}
+	micros, err := SystemRead(ctx, s, "read the clock of the database", func(t *SystemTx) (micros int64, err error) {
+		return micros, t.t.in.Conn.QueryRow(
+			`SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)`, nil, []any{&micros})
+	})
+	return time.Since(time.UnixMicro(micros)), err == nil, err
 }
 
 // DB returns the database, for package integrity.

@@ -90,6 +90,18 @@ func (t *Tx) countQueues(queues []embeddb.QueueCount, out *loci.Indexing) error 
 	return err
 }
 
+// Totals are the numbers of records of a database.
+type Totals struct{ Users, Workspaces, Memories int64 }
+
+// Totals counts the records of the database. It reads the counters of atlases, and no memory.
+func (t *SystemTx) Totals() (n Totals, err error) {
+	err = t.t.in.Conn.QueryRow(`SELECT (SELECT count(*) FROM users), (SELECT count(*) FROM workspaces),
+		(SELECT CAST(COALESCE(SUM(memories), 0) AS BIGINT) FROM atlases)
+			+ (SELECT CAST(COALESCE(SUM(memories), 0) AS BIGINT) FROM index_log)`, nil,
+		[]any{&n.Users, &n.Workspaces, &n.Memories})
+	return n, err
+}
+
 // UsageOf returns the counts of the workspaces of a user, without the limits of the plan, and the workspaces.
 func (t *SystemTx) UsageOf(userID loci.ID) (s loci.AccountStatus, list []loci.Workspace, err error) {
 	u := t.t.store.tx(scope.New(t.t.store.base, t.t.in.Conn, &identity.Actor{UserID: userID}))

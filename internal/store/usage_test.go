@@ -10,6 +10,7 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/sessiondb"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // TestUsageCountsLongQueues checks the counts of a queue that is too long to be counted by every call.
@@ -111,5 +112,29 @@ func TestUsageCountsCandidatesThatWaitForTheActor(t *testing.T) {
 				created_at + n, updated_at
 			FROM candidates c, numbers WHERE status = 'pending'`)
 		check("many", x.ann, loci.MaxWaiting)
+	})
+}
+
+func TestTotalsCountEachRecordOnce(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		s := d.Open(t, store.Options{})
+		ann := user(t, s, "ann")
+		user(t, s, "bob")
+		team(t, s, ann, nil)
+		m := add(t, s, ann, "", "flushed")
+		testenv.NoError(t, s.Flush(ctx, m.WorkspaceID))
+		add(t, s, ann, "", "in the log")
+		n := testenv.Must(store.SystemRead(ctx, s, "test", (*store.SystemTx).Totals))(t)
+		if want := (store.Totals{Users: 2, Workspaces: 3, Memories: 2}); n != want {
+			t.Errorf("%+v, want %+v", n, want)
+		}
+		if n := s.Index().WaitingRows(); n != -1 {
+			t.Errorf("%d rows wait before the first count", n)
+		}
+		testenv.NoError(t, s.Index().FlushResting(ctx))
+		if n := s.Index().WaitingRows(); n != 1 {
+			t.Errorf("%d rows wait, want 1", n)
+		}
 	})
 }

@@ -36,7 +36,7 @@ func Command(on *console.Console) *cobra.Command {
 	mail.AddCommand(c.testMail())
 	files := command.Group("files", "Move the files of memories")
 	files.AddCommand(c.moveFiles())
-	admin.AddCommand(user, key, workspace, memory, mail, files, c.check(), c.migrate(), c.backup())
+	admin.AddCommand(user, key, workspace, memory, mail, files, c.check(), c.doctor(), c.migrate(), c.backup())
 	return admin
 }
 

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -87,7 +88,10 @@ func (s Source) Write(
 			"not verify or restore the backup: use a newer loci", m.Schema, sqldb.LatestSchema)
 	}
 	if file == "-" {
-		return m, s.writeArchive(ctx, out, &m, dir, progress)
+		if err := s.writeArchive(ctx, out, &m, dir, progress); err != nil {
+			return m, err
+		}
+		return m, s.note()
 	}
 	whole := filepath.Join(dir, "backup")
 	f, err := os.OpenFile(whole, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
@@ -102,7 +106,39 @@ func (s Source) Write(
 	if err := s.checkOverwrite(file, force); err != nil { // it may have appeared meanwhile
 		return m, err
 	}
-	return m, errors.Join(os.Rename(whole, file), atomicfile.SyncDir(parent))
+	if err := errors.Join(os.Rename(whole, file), atomicfile.SyncDir(parent)); err != nil {
+		return m, err
+	}
+	return m, s.note()
+}
+
+// LastFile is the file in a data folder whose time is that of the last backup. It is empty, so that "touch" notes the
+// backups of other programs.
+const LastFile = "loci.backup"
+
+// note notes the time of a backup.
+func (s Source) note() error {
+	path := filepath.Join(s.Data, LastFile)
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600)
+	if err == nil {
+		now := time.Now()
+		err = errors.Join(f.Close(), os.Chtimes(path, now, now))
+	}
+	if err != nil {
+		err = fmt.Errorf("the backup is whole, but monitoring does not learn of it: %w", err)
+	}
+	return err
+}
+
+// Last returns the time of the last backup that a data folder has noted, or the zero time.
+func Last(data string) (time.Time, error) {
+	info, err := os.Stat(filepath.Join(data, LastFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return time.Time{}, nil
+	} else if err != nil {
+		return time.Time{}, err
+	}
+	return info.ModTime(), nil
 }
 
 // checkOverwrite rejects an existing file, an object other than a file, and files of the database.

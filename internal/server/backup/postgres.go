@@ -3,6 +3,7 @@ package backup
 import (
 	"fmt"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -39,10 +40,14 @@ func libpqAddress(address string) (db, schema string) {
 
 func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-// DumpCommand returns the command that backs a PostgreSQL database up to a file.
-func DumpCommand(address, file string) string {
+// DumpCommand returns the command that backs a PostgreSQL database up to a file, and notes it in a data folder.
+func DumpCommand(address, file, data string) string {
 	db, schema := libpqAddress(address)
-	return fmt.Sprintf("pg_dump --format=custom --no-owner %s--file=%s %s", schema, shellQuote(file), db)
+	note := ""
+	if data != "" {
+		note = " &&\n    touch " + shellQuote(filepath.Join(data, LastFile))
+	}
+	return fmt.Sprintf("pg_dump --format=custom --no-owner %s--file=%s %s%s", schema, shellQuote(file), db, note)
 }
 
 // RestoreCommand returns the command that restores a PostgreSQL database from a file.

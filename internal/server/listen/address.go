@@ -22,6 +22,15 @@ func URLs(addr net.Addr) []string {
 	return urls
 }
 
+// LocalURL returns the URL by which programs of this machine reach a listener.
+func LocalURL(address string) string {
+	host, port, _ := net.SplitHostPort(address) // of a malformed address nothing is reached
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "localhost"
+	}
+	return "http://" + net.JoinHostPort(host, port)
+}
+
 // outboundIP returns the address from which this machine sends to others, or
 // nil. Connecting a UDP socket chooses a route and sends nothing.
 func outboundIP() net.IP {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"syscall"
 	"time"
@@ -31,16 +30,9 @@ func explainListen(ctx context.Context, err error, address, flag string) error {
 
 // detectRunningLoci returns the version of the Loci server at an address, or "".
 func detectRunningLoci(ctx context.Context, address string) string {
-	host, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return ""
-	}
-	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
-		host = "localhost"
-	}
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(host, port)+"/health", nil)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, LocalURL(address)+"/health", nil)
 	if err != nil {
 		return ""
 	}

@@ -22,9 +22,10 @@ type FileBudget struct {
 
 // NewFileBudget divides the file descriptors of a server whose database needs some. It rejects a limit that is too low
 // for the server.
-func NewFileBudget(database int) (FileBudget, error) { return newFileBudget(openFiles(), database) }
+func NewFileBudget(database int) (FileBudget, error) { return NewFileBudgetOf(openFiles(), database) }
 
-func newFileBudget(limit uint64, database int) (FileBudget, error) {
+// NewFileBudgetOf is NewFileBudget with the limit of another process.
+func NewFileBudgetOf(limit uint64, database int) (FileBudget, error) {
 	b := FileBudget{limit, baseFiles + uint64(database)}
 	if least := b.required + minConnections; limit < least {
 		return b, fmt.Errorf("the limit of open files is %d, and the server needs at least %d: %s", limit, least,

@@ -23,7 +23,7 @@ func TestFileBudgetRejectsOrWarnsOfLowLimit(t *testing.T) {
 		for limit, want := range map[uint64]string{
 			least - 1: "ulimit -n ", 8: "LimitNOFILE=", least: "",
 		} {
-			b, err := newFileBudget(limit, need)
+			b, err := NewFileBudgetOf(limit, need)
 			if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 				t.Errorf("%q with %d: %v", db, limit, err)
 			}
@@ -31,7 +31,7 @@ func TestFileBudgetRejectsOrWarnsOfLowLimit(t *testing.T) {
 				t.Errorf("%q with %d warns: %q", db, limit, b.Warning())
 			}
 		}
-		b, err := newFileBudget(65536, need)
+		b, err := NewFileBudgetOf(65536, need)
 		if err != nil || b.Warning() != "" {
 			t.Errorf("%q: %v, %q", db, err, b.Warning())
 		}
@@ -43,7 +43,7 @@ func TestFileBudgetLeavesDescriptors(t *testing.T) {
 	t.Parallel()
 	for limit, want := range map[uint64]int{37: 8, 64: 22, 256: 150, 1024: 662, 65536: 43670,
 		math.MaxUint64: maxConnections} {
-		b, err := newFileBudget(limit, 13)
+		b, err := NewFileBudgetOf(limit, 13)
 		if err != nil || b.Connections() != want {
 			t.Errorf("limit %d: %d connections, want %d: %v", limit, b.Connections(), want, err)
 		}

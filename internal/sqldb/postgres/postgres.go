@@ -41,6 +41,7 @@ func bigintArray(n string) string {
 // database is a database on a PostgreSQL server.
 type database struct {
 	pool        *pgxpool.Pool
+	identity    *identity
 	busyTimeout time.Duration
 	slots       *limit.Semaphore[string] // one slot for each connection in use
 	waitCount   atomic.Int64             // callers that waited for a slot
@@ -65,22 +66,21 @@ func Open(ctx context.Context, url string, o sqldb.Options) (sqldb.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := probeServer(ctx, config.ConnConfig, url, o.Log); err != nil {
+	is := newIdentity(o.Identity)
+	if err := probeServer(ctx, config.ConnConfig, url, is, o.Log); err != nil {
 		return nil, err
 	}
 	if err := migrate(ctx, config, o); err != nil {
 		return nil, err
 	}
+	config.AfterConnect = is.check
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, err
 	}
-	return &database{pool: pool, busyTimeout: o.TimeoutOrDefault(),
+	return &database{pool: pool, identity: is, busyTimeout: o.TimeoutOrDefault(),
 		slots: limit.NewSlots[string](int(config.MaxConns))}, nil
 }
-
-// CheckFiles returns nil: the server owns the files.
-func (d *database) CheckFiles() error { return nil }
 
 // Dialect returns the dialect of PostgreSQL.
 func (d *database) Dialect() *sqldb.Dialect { return dialect }
@@ -110,6 +110,9 @@ func (d *database) acquire(ctx context.Context, user string) (*pgxpool.Conn, err
 		case ctx.Err() != nil:
 			d.slots.Release(user, 1)
 			return nil, err
+		case errors.Is(err, ErrOtherDatabase):
+			d.slots.Release(user, 1)
+			return nil, d.refuse(err)
 		case waiting.Err() != nil || d.pool.Stat().AcquiredConns() == 0:
 			d.slots.Release(user, 1)
 			return nil, sqldb.NewBusyError(err)

@@ -22,10 +22,11 @@ var sessionParameters = map[string]string{
 	"application_name": "loci",
 }
 
-// probeServer connects once, refuses a database that Loci cannot use, and adapts config to a connection pooler.
-// PgBouncer refuses the session parameters. In transaction mode each transaction may have another session, without
-// the prepared statements of the last one (https://www.pgbouncer.org/features.html).
-func probeServer(ctx context.Context, config *pgx.ConnConfig, url string, log *slog.Logger) error {
+// probeServer connects once, refuses a database that is another one or that Loci cannot use, and adapts config to a
+// connection pooler. PgBouncer refuses the session parameters. In transaction mode each transaction may have another
+// session, without the prepared statements of the last one (https://www.pgbouncer.org/features.html).
+func probeServer(ctx context.Context, config *pgx.ConnConfig, url string, is *identity,
+	log *slog.Logger) error {
 	added := []string{}
 	for name, value := range sessionParameters {
 		if _, set := config.RuntimeParams[name]; !set {
@@ -61,6 +62,9 @@ func probeServer(ctx context.Context, config *pgx.ConnConfig, url string, log *s
 	case encoding != "UTF8":
 		return loci.Errorf(loci.CodeInvalidQuery, "the database has the encoding %s, Loci needs UTF8: make another "+
 			"one with CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0", encoding)
+	}
+	if err := is.check(ctx, c); err != nil {
+		return err
 	}
 	// A pooler reports an invented process id in the startup packet.
 	if pid == c.PgConn().PID() {

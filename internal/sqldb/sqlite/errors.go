@@ -56,7 +56,7 @@ func (d *database) mapError(err error) error {
 	if isCorrupt(err) || code&0xff == codeIOError && code != codeIOErrorNoMemory {
 		d.damaged.Store(true)
 		sqldb.CountCorruption()
-		if lost := d.CheckFiles(); lost != nil {
+		if lost := d.checkFiles(); lost != nil {
 			return lost
 		}
 	}

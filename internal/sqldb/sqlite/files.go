@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -81,9 +82,12 @@ func (d *database) trackFiles() {
 	}
 }
 
-// CheckFiles returns an error while a file of the database is not where it was opened. Commits to such a file would
+// Check returns an error while a file of the database is not where it was opened.
+func (d *database) Check(context.Context) error { return d.checkFiles() }
+
+// checkFiles returns an error while a file of the database is not where it was opened. Commits to such a file would
 // be lost.
-func (d *database) CheckFiles() error {
+func (d *database) checkFiles() error {
 	err := d.checkTrackedFiles()
 	if lost := err != nil; d.displaced.Swap(lost) != lost && d.log != nil {
 		if lost {
@@ -144,17 +148,17 @@ func (d *database) walIsCut(size int64) bool {
 	return false
 }
 
-// fileCheckInterval is the interval of CheckFiles in a database without writes.
+// fileCheckInterval is the interval of checkFiles in a database without writes.
 const fileCheckInterval = 2 * time.Second
 
-// watchFiles calls CheckFiles regularly, which logs a lost file while no write does.
+// watchFiles calls checkFiles regularly, which logs a lost file while no write does.
 func (d *database) watchFiles() {
 	tick := time.NewTicker(fileCheckInterval)
 	defer tick.Stop()
 	for {
 		select {
 		case <-tick.C:
-			_ = d.CheckFiles()
+			_ = d.checkFiles()
 		case <-d.closed:
 			return
 		}

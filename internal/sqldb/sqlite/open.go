@@ -131,7 +131,7 @@ func (d *database) open(ctx context.Context, o sqldb.Options) error {
 		o.Log.Warn("mark the folder of the database", "err", err)
 	}
 	d.trackFiles()
-	d.writer.beforeCommit = d.CheckFiles
+	d.writer.beforeCommit = d.checkFiles
 	go d.writer.run(d.checkpointIfLarge)
 	if !o.OneShot {
 		go d.watchFiles()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 
+	"github.com/loci-memory/loci/internal/disk"
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
@@ -12,7 +13,7 @@ func (d *database) Stats(context.Context) sqldb.Stats {
 	return sqldb.Stats{
 		Connections: int64(d.readers.Total()), InUse: int64(d.readers.InUse()), WaitCount: d.waitCount.Load(),
 		QueuedWrites:  int64(d.writer.queued()),
-		DatabaseBytes: fileSize(d.path), WALBytes: fileSize(d.path + "-wal"), DiskFreeBytes: freeBytes(d.path),
+		DatabaseBytes: fileSize(d.path), WALBytes: fileSize(d.path + "-wal"), DiskFreeBytes: disk.FreeBytes(d.path),
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/loci-memory/loci/internal/cache"
@@ -23,6 +24,9 @@ type Index struct {
 	cached    *cache.Cache[int64, *cachedIndex] // by workspace
 	compactor *compactor
 	resting   map[int64]restingLog // by workspace; used by FlushResting alone
+
+	waitingRows atomic.Int64 // of the logs at the last call of FlushResting, or negative
+
 	jobs      *job.Runner
 	wakeIndex func() // starts reindexing
 }
@@ -68,6 +72,7 @@ func New(db *sqldb.Handle, caches *cache.Budget, idle time.Duration) *Index {
 		cached:    cache.New(caches, "indexes", func(_ int64, c *cachedIndex) int { return c.size() }),
 		resting:   map[int64]restingLog{},
 		compactor: &compactor{idle: idle, workspaces: map[int64]*activity{}}}
+	x.waitingRows.Store(-1)
 	x.compactor.wake = x.jobs.Add(job.Job{Name: "compact", Every: idle / 2, Drain: drainTimeout, Run: x.compactDue})
 	x.wakeIndex = x.jobs.Add(job.Job{Name: "reindex", Run: x.ReindexOutdated})
 	return x

@@ -53,6 +53,7 @@ func (x *Index) FlushResting(ctx context.Context) error {
 	for _, l := range logs {
 		rows += l.rows
 	}
+	x.waitingRows.Store(int64(rows))
 	if rows*logRowBytes > x.caches.Limit()/pressureShare {
 		age = x.compactor.idle
 	}
@@ -70,6 +71,9 @@ func (x *Index) FlushResting(ctx context.Context) error {
 	}
 	return errors.Join(failed...)
 }
+
+// WaitingRows returns the rows of all logs that the last call of FlushResting found, or -1 before the first.
+func (x *Index) WaitingRows() int64 { return x.waitingRows.Load() }
 
 // readLogs returns the logs that have rows, by workspace, with the times since which they have not changed.
 func (x *Index) readLogs(ctx context.Context) ([]restingLog, error) {

@@ -52,12 +52,27 @@ func newPostgresDatabase(t testing.TB, engine, options string) Database {
 	server, name := Database{Address: address(engine)}, "own_"+strings.ToLower(rand.Text())
 	own := testenv.Must(changeAddress(server.Address, name, ""))(t)
 	server.Exec(t, "CREATE DATABASE "+name+" "+options)
-	t.Cleanup(func() { // FORCE would be refused while a vacuum, which is the superuser's, is in the database
-		server.Query(t, `SELECT CAST(pg_terminate_backend(pid) AS TEXT) FROM pg_stat_activity
-			WHERE usename = current_user AND datname = '`+name+`'`)
-		server.Exec(t, "DROP DATABASE "+name)
-	})
+	t.Cleanup(func() { server.drop(t, name) })
 	return Database{Engine: engine, Address: own}
+}
+
+// drop drops a database of a server. Loci may connect meanwhile.
+func (d Database) drop(t testing.TB, name string) {
+	t.Helper()
+	d.Exec(t, "ALTER DATABASE "+name+" CONNECTION LIMIT 0")
+	// FORCE would be refused while a vacuum, which is the superuser's, is in the database
+	d.Query(t, `SELECT CAST(pg_terminate_backend(pid) AS TEXT) FROM pg_stat_activity
+		WHERE usename = current_user AND datname = '`+name+`'`)
+	d.Exec(t, "DROP DATABASE "+name)
+}
+
+// MakeAnew drops the database of NewPostgresDatabase, and makes an empty one of its name.
+func (d Database) MakeAnew(t testing.TB) {
+	t.Helper()
+	server := Database{Address: address(d.Engine)}
+	name := strings.TrimPrefix(testenv.Must(url.Parse(d.Address))(t).Path, "/")
+	server.drop(t, name)
+	server.Exec(t, "CREATE DATABASE "+name)
 }
 
 // changeAddress returns an address with another database and search_path. Empty ones stay as they are.

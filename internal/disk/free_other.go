@@ -1,6 +1,6 @@
 //go:build !linux && !darwin && !freebsd
 
-package sqlite
+package disk
 
 // freeBytes returns -1: it is unknown on this system.
 func freeBytes(string) int64 { return -1 }

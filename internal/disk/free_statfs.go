@@ -1,10 +1,10 @@
 //go:build linux || darwin || freebsd
 
-package sqlite
+package disk
 
 import "syscall"
 
-// freeBytes returns the bytes that an unprivileged user can write beside a file, or -1.
+// freeBytes returns the bytes that an unprivileged user can write beside a file that exists, or -1.
 func freeBytes(path string) int64 {
 	var s syscall.Statfs_t
 	if err := syscall.Statfs(path, &s); err != nil {
