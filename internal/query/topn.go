@@ -56,18 +56,18 @@ func (t *topN) compare(a, b scoredDoc) int {
 	return cmp.Compare(t.memoryOf(a), t.memoryOf(b))
 }
 
-// compareHits orders hits by descending score, ties by memory id.
-func compareHits(a, b Hit) int {
+// CompareHits orders hits by descending score, ties by memory id.
+func CompareHits(a, b Hit) int {
 	return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Memory, b.Memory))
 }
 
 // SortHits sorts hits by descending score, ties by memory id.
-func SortHits(hits []Hit) { slices.SortFunc(hits, compareHits) }
+func SortHits(hits []Hit) { slices.SortFunc(hits, CompareHits) }
 
 // TopHits returns the n best hits in order. It overwrites the list.
 func TopHits(hits []Hit, n int) []Hit {
 	if len(hits) > n {
-		quickselect.Select(hits, n, compareHits)
+		quickselect.Select(hits, n, CompareHits)
 		hits = hits[:n]
 	}
 	SortHits(hits)
