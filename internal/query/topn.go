@@ -13,15 +13,16 @@ import (
 type topN struct {
 	k         int
 	list      []scoredDoc
-	threshold float32               // score that k documents have reached
+	threshold float32               // score that k documents have reached, or the least one
 	memoryOf  func(scoredDoc) int64 // breaks ties
 }
 
 // topNSlack is the least number of documents beyond k that are collected before a selection.
 const topNSlack = 64
 
-func (t *topN) reset(k int) {
-	t.k, t.list, t.threshold = max(k, 0), t.list[:0], 0
+// reset begins with the k best documents of at least a score.
+func (t *topN) reset(k int, minScore float32) {
+	t.k, t.list, t.threshold = max(k, 0), t.list[:0], minScore
 	if t.k == 0 {
 		t.threshold = float32(math.Inf(1))
 	}

@@ -88,6 +88,7 @@ type searchRun struct {
 	workspaces []*workspaceSearch
 	heldBytes  int                     // of snapshots
 	loaded     map[int64]*loadedMemory // by row id
+	best       bestScores              // of keywords
 	hits       []query.Hit             // of all workspaces, best first
 	nearest    []query.Hit             // those of the semantic retriever
 	vectors    []*vector.QueryVector   // of the embeddings of the query

@@ -82,7 +82,7 @@ func (c *Vectors) BinaryCodes(t *sqldb.Tx, state State) (*vector.BinaryCodes, er
 	return next.codes, nil
 }
 
-// Each calls f with the vectors of keys that have a row in one of the workspaces. Both lists must be in ascending order.
+// Each calls f with the vectors of keys that have a row in one of the workspaces. Both lists are in ascending order.
 // The index i is that of the key.
 func (c *Vectors) Each(t *sqldb.Tx, workspaces, keys []int64, f func(i, chunk int, vector []byte)) error {
 	visit := func(i int, workspace int64, chunk int, vector []byte) {
