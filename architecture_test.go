@@ -112,7 +112,7 @@ var allowedImports = map[string][]string{
 	"internal/store/messagedb": {"", "internal/page", "internal/sqldb", "internal/store/internal/scope"},
 	"internal/store/seal":      {},
 	"internal/retrieve": {"", "internal/cache", "internal/dates", "internal/index", "internal/page", "internal/query",
-		"internal/store/indexdb", "internal/vector"},
+		"internal/quickselect", "internal/store/indexdb", "internal/vector"},
 	"internal/store/integrity": {"", "internal/analysis", "internal/index", "internal/minhash", "internal/sqldb",
 		"internal/sqldb/sqlite", "internal/store", "internal/store/accountdb", "internal/store/attachmentdb",
 		"internal/store/checksum", "internal/store/embeddb", "internal/store/erasedb", "internal/store/indexdb",

@@ -183,7 +183,9 @@ func checkRecall(t *testing.T, sets []relevance.Dataset, model *storedModel) {
 	for _, q := range queries {
 		exact := topIndexes(len(vectors), func(i int) float64 { return dot(q, vectors[i]) })
 		probe := vector.NewQueryVector(q)
-		picked := signs.Nearest(view.Filtered(index.Filter{}), probe, 200)
+		scan := vector.NewScan(probe, 200)
+		scan.Add(1, signs, view.Filtered(index.Filter{}))
+		picked, _ := scan.Nearest()
 		near := topIndexes(len(picked), func(i int) float64 {
 			return float64(testenv.Must(probe.Dot(codes[picked[i].Key].Vector))(t))
 		})

@@ -26,14 +26,27 @@ func (f bloomFilter) add(term []byte) {
 	f[at] |= mask
 }
 
-func (f bloomFilter) mayContain(term string) bool {
-	at, mask := f.bits(maphash.String(hashSeed, term))
+func (f bloomFilter) mayContain(hash uint64) bool {
+	at, mask := f.bits(hash)
 	return f[at]&mask == mask
 }
 
-// excludes reports that the segment does not have a term. The first call builds the filter from all pages. If a page
+// HashTerm returns the hash of a term for [Snapshot.Excludes]. It differs between processes.
+func HashTerm(term string) uint64 { return maphash.String(hashSeed, term) }
+
+// Excludes reports that no document has a term with a hash. It returns false where it cannot know.
+func (v *Snapshot) Excludes(fetch PageFetcher, hash uint64) bool {
+	for _, g := range v.segments {
+		if !g.excludes(fetch, hash) {
+			return false
+		}
+	}
+	return len(v.rows) == 0
+}
+
+// excludes reports that the segment has no term with a hash. The first call builds the filter from all pages. If a page
 // cannot be read, it returns false.
-func (g *Segment) excludes(fetch PageFetcher, term string) bool {
+func (g *Segment) excludes(fetch PageFetcher, hash uint64) bool {
 	if len(g.pageFirstTerms) > maxBloomPages {
 		return false
 	}
@@ -50,5 +63,5 @@ func (g *Segment) excludes(fetch PageFetcher, term string) bool {
 		set = &made
 		g.bloom.Store(set)
 	}
-	return !set.mayContain(term)
+	return !set.mayContain(hash)
 }

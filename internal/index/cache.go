@@ -31,8 +31,8 @@ func NewSharedCache(b *cache.Budget) *Cache {
 	return &Cache{c.AtMost(max(1, b.Limit()/maxShare))}
 }
 
-// maxShare is the share of the pages in the budget: 32 MiB of 128.
-const maxShare = 4
+// maxShare is the share of the pages in the budget: 43 MiB of 128.
+const maxShare = 3
 
 // NewCache returns a cache with a budget of its own, of at least one byte.
 func NewCache(limit int) *Cache { return NewSharedCache(cache.NewBudget(max(limit, 1) * maxShare)) }
@@ -46,18 +46,32 @@ func (e *cacheEntry) sizeBytes() int {
 	return n + cap(e.page)
 }
 
-// ReadThrough returns a PageFetcher that reads from the cache, and fetches and caches missing pages.
+// ReadThrough returns a PageFetcher that reads from the cache, and fetches and caches missing pages. It keeps the first
+// pages of a segment at hand, in which a query looks up one term after another. It is not safe for concurrent use.
 func (c *Cache) ReadThrough(fetch PageFetcher) PageFetcher {
+	var recent [maxBloomPages][]byte
+	of := int64(-1) // the segment of these
 	return func(segment int64, page int) ([]byte, error) {
+		if segment != of {
+			of, recent = segment, [maxBloomPages][]byte{}
+		}
+		if page < len(recent) && recent[page] != nil {
+			return recent[page], nil
+		}
 		key := cacheKey{segment: segment, page: page}
-		if x := c.entries.Get(key); x != nil {
-			return x.page, nil
+		x := c.entries.Get(key)
+		if x == nil {
+			data, err := fetch(segment, page)
+			if err != nil {
+				return data, err
+			}
+			x = &cacheEntry{page: data}
+			c.entries.Put(key, x)
 		}
-		data, err := fetch(segment, page)
-		if err == nil {
-			c.entries.Put(key, &cacheEntry{page: data})
+		if page < len(recent) {
+			recent[page] = x.page
 		}
-		return data, err
+		return x.page, nil
 	}
 }
 

@@ -8,18 +8,26 @@ import (
 func TestCacheFetchesPagesThatItLacks(t *testing.T) {
 	t.Parallel()
 	asked := 0
-	fetch := NewCache(300).ReadThrough(func(_ int64, page int) ([]byte, error) {
+	source := func(_ int64, page int) ([]byte, error) {
 		asked++
 		return make([]byte, 20+page), nil
-	})
-	for _, page := range []int{0, 0, 1, 0, 1, 0} {
-		if got, err := fetch(1, page); err != nil || len(got) != 20+page {
-			t.Fatalf("page %d has %d bytes, %v", page, len(got), err)
+	}
+	read := func(want int, why string, fetchOf func() PageFetcher) {
+		t.Helper()
+		asked = 0
+		for _, page := range []int{0, 0, 1, 0, 1, 0} {
+			if got, err := fetchOf()(1, page); err != nil || len(got) != 20+page {
+				t.Fatalf("page %d has %d bytes, %v", page, len(got), err)
+			}
+		}
+		if asked != want {
+			t.Errorf("fetched %d times, want %d: %s", asked, want, why)
 		}
 	}
-	if asked != 5 {
-		t.Errorf("fetched %d times, want 5: one page fits, both do not", asked)
-	}
+	c := NewCache(300)
+	read(5, "one page fits, both do not", func() PageFetcher { return c.ReadThrough(source) })
+	one := NewCache(300).ReadThrough(source)
+	read(2, "a query keeps the pages of its segment", func() PageFetcher { return one })
 }
 
 func TestCacheCountsSpellingDicts(t *testing.T) {

@@ -46,6 +46,21 @@ func (d *decoder) uvarint() uint64 {
 	return v
 }
 
+// uvarintAt returns the uvarint at a position and the position behind it, which is beyond the bytes if there is none.
+func uvarintAt(data []byte, at int) (v uint64, next int) {
+	if at < len(data) && data[at] < 0x80 {
+		return uint64(data[at]), at + 1
+	}
+	return longUvarintAt(data, at)
+}
+
+func longUvarintAt(data []byte, at int) (v uint64, next int) {
+	if v, n := binary.Uvarint(data[min(at, len(data)):]); n > 0 {
+		return v, at + n
+	}
+	return 0, len(data) + 1
+}
+
 func (d *decoder) varint() int64 {
 	u := d.uvarint()
 	return int64(u>>1) ^ -int64(u&1)

@@ -202,32 +202,69 @@ func openPage(page []byte) (blocks, restarts []byte, err error) {
 	return page[:end], page[end : len(page)-2], nil
 }
 
-// seekBlock returns a decoder at the last restart whose term is less than the given one. If there is none, it is at the
-// first restart.
-func seekBlock(page []byte, term string) (decoder, error) {
+// seekBlock returns a decoder at the first block whose term is not less than the given one, and the length of the
+// prefix that both terms and the one before have in common. After the last block the decoder is empty.
+func seekBlock(page []byte, term string) (d decoder, shared int, err error) {
 	blocks, restarts, err := openPage(page)
 	if err != nil {
-		return decoder{}, err
+		return d, 0, err
 	}
+	// The last restart whose term is less precedes the block.
 	lo, hi := 0, len(restarts)/2
 	for lo < hi {
 		mid := (lo + hi) / 2
-		d := decoderAtRestart(blocks, restarts, mid)
-		shared := d.byte()
-		t := d.bytes(d.count(1))
-		if d.failed || shared != 0 {
-			return d, ErrCorrupt
+		at := restartAt(blocks, restarts, mid)
+		n, from := uvarintAt(blocks, at+1)
+		if at == len(blocks) || blocks[at] != 0 || n > uint64(len(blocks)) || from+int(n) > len(blocks) {
+			return d, 0, ErrCorrupt
 		}
-		if string(t) < term {
+		if string(blocks[from:from+int(n)]) < term {
 			lo = mid + 1
 		} else {
 			hi = mid
 		}
 	}
-	return decoderAtRestart(blocks, restarts, max(lo-1, 0)), nil
+	d.data, shared = skipBlocks(blocks[restartAt(blocks, restarts, max(lo-1, 0)):], term)
+	return d, shared, nil
 }
 
-func decoderAtRestart(blocks, restarts []byte, i int) decoder {
-	at := min(int(binary.LittleEndian.Uint16(restarts[2*i:])), len(blocks))
-	return decoder{data: blocks[at:]}
+func restartAt(blocks, restarts []byte, i int) int {
+	return min(int(binary.LittleEndian.Uint16(restarts[2*i:])), len(blocks))
+}
+
+// skipBlocks skips the blocks whose terms are less than a term. The first one is a restart. It decodes no term: front
+// coding says how far a term agrees with the one before. At corrupt bytes it returns these, which no decoder accepts.
+func skipBlocks(data []byte, term string) (rest []byte, shared int) {
+	agreed := 0 // length of the common prefix of term and the one before
+	for at := 0; at < len(data); {
+		rest = data[at:]
+		kept, from := uvarintAt(data, at)
+		length, from := uvarintAt(data, from)
+		if length > uint64(len(data)) || from+int(length) > len(data) {
+			return rest, 0
+		}
+		if at = from + int(length); kept <= uint64(agreed) { // else it is less for the same reason as the one before
+			text := data[from:at]
+			if kept < uint64(agreed) || string(text) >= term[agreed:] {
+				return rest, int(kept)
+			}
+			for i := 0; i < len(text) && text[i] == term[agreed]; i++ {
+				agreed++
+			}
+		}
+		count, next := uvarintAt(data, at)
+		_, next = uvarintAt(data, next)
+		size := uint64(0)
+		if count > 3 {
+			size, next = uvarintAt(data, next)
+		}
+		if count&1 == 0 {
+			size += count >> 1
+		}
+		if size > uint64(len(data)) || next+int(size) > len(data) {
+			return rest, 0
+		}
+		at = next + int(size)
+	}
+	return nil, 0
 }

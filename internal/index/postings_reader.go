@@ -139,7 +139,7 @@ type termIterator struct {
 // seekRange positions the iterator before a range of terms. For a single term it asks the Bloom filter first.
 func (r *termIterator) seekRange(g *Segment, fetch PageFetcher, from, to string) {
 	r.begin(g, fetch, from, to)
-	if from == to && g.excludes(fetch, from) {
+	if from == to && g.excludes(fetch, HashTerm(from)) {
 		r.nextPage = len(g.pageFirstTerms)
 	}
 }
@@ -154,8 +154,10 @@ func (r *termIterator) begin(g *Segment, fetch PageFetcher, from, to string) {
 // next reads the next block header. It returns false at the end or after an error.
 func (r *termIterator) next() bool {
 	for {
-		if len(r.decoder.data) == 0 && !r.advancePage() {
-			return false
+		for len(r.decoder.data) == 0 {
+			if !r.advancePage() {
+				return false
+			}
 		}
 		if r.block.readHeader(&r.decoder); r.decoder.failed {
 			r.err = ErrCorrupt
@@ -176,11 +178,12 @@ func (r *termIterator) advancePage() bool {
 		return false
 	}
 	page, err := r.fetch(r.segment.id, r.nextPage)
+	shared := 0
 	if err == nil {
-		r.decoder, err = seekBlock(page, r.firstTerm)
+		r.decoder, shared, err = seekBlock(page, r.firstTerm)
 	}
 	r.nextPage++
-	r.block.term = r.termBuf[:0]
+	r.block.term = append(r.termBuf[:0], r.firstTerm[:shared]...)
 	r.err = err
 	return err == nil
 }

@@ -72,7 +72,7 @@ func TestSizesAreThoseOfTheHeap(t *testing.T) {
 		for i := range c.count {
 			if b := headers[i%len(headers)]; isSegment {
 				s := testenv.Must(Open(int64(i), b.Header, nil))(t)
-				s.excludes(func(_ int64, page int) ([]byte, error) { return b.Pages[page], nil }, "word")
+				s.excludes(func(_ int64, page int) ([]byte, error) { return b.Pages[page], nil }, 0)
 				segments = append(segments, s)
 				size += s.SizeBytes()
 				continue

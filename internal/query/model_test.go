@@ -137,7 +137,7 @@ func (w *modelIndex) naiveSearch(q Query, f index.Filter, now int64, k int) Resu
 				stateFactor: factor, lengthCode: code})
 		}
 	}
-	slices.SortFunc(r.Hits, compareHits)
+	slices.SortFunc(r.Hits, CompareHits)
 	r.Hits = r.Hits[:min(k, len(r.Hits))]
 	return r
 }

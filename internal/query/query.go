@@ -4,6 +4,7 @@ import (
 	"unsafe"
 
 	"github.com/loci-memory/loci/internal/analysis"
+	"github.com/loci-memory/loci/internal/index"
 )
 
 // Query is a parsed query: distinct terms in the order of its text. The zero Query matches nothing.
@@ -14,6 +15,7 @@ type Query struct {
 	expandsWords      bool // words beyond ASCII are expanded by prefix
 	expandsASCII      bool // words in ASCII are expanded as well
 	ambiguousLanguage bool // the workspace decides about the language: see resolveLanguage
+	minScore          float32
 
 	droppedWords map[string]bool // words that limitQuery dropped
 	ignored      []string        // dropped words that occur in the workspace
@@ -37,7 +39,8 @@ type Query struct {
 // A queryTerm is one form of a word of the query: the word itself, its stem, or an expansion.
 type queryTerm struct {
 	text           string
-	wordIndex      int // word of which it is a form
+	hash           uint64 // of the text
+	wordIndex      int    // word of which it is a form
 	weight         float32
 	count          int // occurrences in the query
 	lastOccurrence int // of the word in the query, counted in words; set in its first term
@@ -86,6 +89,7 @@ func (q *Query) buildLookup() {
 	q.termIndex, q.firstTerm, q.expansionTerms = make(map[string]int, len(q.terms)), make([]int, q.wordCount), nil
 	q.prefilter = new(analysis.TermPrefilter)
 	for i, t := range q.terms {
+		q.terms[i].hash = index.HashTerm(t.text)
 		if i == 0 || t.wordIndex != q.terms[i-1].wordIndex {
 			q.firstTerm[t.wordIndex] = i
 		}
@@ -97,6 +101,12 @@ func (q *Query) buildLookup() {
 			q.prefilter.AddPrefix(t.expansion.prefix)
 		}
 	}
+}
+
+// WithMinScore returns the query without the hits that score less. Their number still counts.
+func (q Query) WithMinScore(score float32) Query {
+	q.minScore = score
+	return q
 }
 
 // Corrections returns the corrections of misspelled words in the order of the query.

@@ -42,6 +42,32 @@ func Search(v *index.Snapshot, cache *index.Cache, fetch index.PageFetcher, q Qu
 	return rewritten, r, err
 }
 
+// SearchCorrected searches for a query whose words may be corrected, if the workspace corrects one. It returns false if
+// the result is that of a search without corrections: see [Query.CorrectOnly].
+func SearchCorrected(v *index.Snapshot, cache *index.Cache, fetch index.PageFetcher, q Query, f index.Filter, now int64,
+	k int) (Query, Result, bool, error) {
+	fetch = cache.ReadThrough(fetch)
+	v = v.ScopedTo(&f)
+	words := newVocabulary(v, cache, fetch)
+	q, err := words.prepare(q)
+	if err != nil {
+		return q, Result{}, false, err
+	}
+	q, _, err = words.rewrite(q, func(i int) (bool, error) { return words.contains(q.terms[i].text) })
+	if err != nil || !q.isCorrected() {
+		return q, Result{}, false, err
+	}
+	r, err := rank(v, fetch, q, f, now, k)
+	return q, r, err == nil, err
+}
+
+// isCorrected reports whether a query has words in place of unknown ones.
+func (q *Query) isCorrected() bool {
+	return len(q.corrections) > 0 || slices.ContainsFunc(q.expansionTerms, func(i int) bool {
+		return q.terms[i].expansion.ofUnknownWord
+	})
+}
+
 // prepare decides the language of a query and drops words above the limit.
 func (v *vocabulary) prepare(q Query) (Query, error) {
 	q, err := v.resolveLanguage(q)

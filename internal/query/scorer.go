@@ -55,12 +55,16 @@ func rank(v *index.Snapshot, fetch index.PageFetcher, q Query, f index.Filter, n
 	s := scorerPool.Get().(*scorer)
 	s.reset(v, fetch)
 	r.idf, r.bm25, r.docCount = make([]float32, len(q.terms)), v.BM25(), v.LiveDocs()
+	s.findAbsent(&q)
 	for i, t := range q.terms {
+		if s.absent[i] {
+			continue
+		}
 		if r.idf[i], err = s.scoreTerm(t); err != nil {
 			return Result{}, err // s may hold scores, so it does not return to the pool
 		}
 	}
-	s.top.reset(k)
+	s.top.reset(k, q.minScore)
 	s.collect(&f, now)
 	r.Total = s.total
 	r.Hits = s.topHits(now)
@@ -78,6 +82,7 @@ type scorer struct {
 	scores     []float32
 	hasScore   []uint64
 	postings   index.PostingsReader
+	absent     []bool // terms that certainly do not occur
 	scoredDocs []scoredDoc
 	total      int
 	top        topN
@@ -97,6 +102,15 @@ func (s *scorer) reset(v *index.Snapshot, fetch index.PageFetcher) {
 	}
 	if n > len(s.scores) {
 		s.scores, s.hasScore = make([]float32, n), make([]uint64, n/64)
+	}
+}
+
+// findAbsent asks the Bloom filters for all terms at once, so that the processor waits for memory once.
+func (s *scorer) findAbsent(q *Query) {
+	s.absent = s.absent[:0]
+	for i := range q.terms {
+		t := &q.terms[i]
+		s.absent = append(s.absent, t.expansion == nil && s.snapshot.Excludes(s.fetch, t.hash))
 	}
 }
 

@@ -166,15 +166,17 @@ func TestTopNKeepsBestInOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		k := rapid.IntRange(0, 200).Draw(t, "k")
 		scores := rapid.SliceOfN(rapid.IntRange(0, 50), 0, 1000).Draw(t, "scores")
+		minScore := float32(rapid.IntRange(0, 50).Draw(t, "least score"))
 		memory := func(x scoredDoc) int64 { return int64(int(x.doc) * 7919 % len(scores)) }
 		list := topN{memoryOf: memory}
-		list.reset(k)
+		list.reset(k, minScore)
 		all := make([]Hit, len(scores))
 		for i, n := range scores {
 			x := scoredDoc{uint32(i), float32(n)}
 			list.add(x)
 			all[i] = Hit{Memory: memory(x), Score: x.score}
 		}
+		all = slices.DeleteFunc(all, func(h Hit) bool { return h.Score < minScore })
 		list.trim()
 		got := make([]Hit, len(list.list))
 		for i, x := range list.list {

@@ -13,15 +13,16 @@ import (
 type topN struct {
 	k         int
 	list      []scoredDoc
-	threshold float32               // score that k documents have reached
+	threshold float32               // score that k documents have reached, or the least one
 	memoryOf  func(scoredDoc) int64 // breaks ties
 }
 
 // topNSlack is the least number of documents beyond k that are collected before a selection.
 const topNSlack = 64
 
-func (t *topN) reset(k int) {
-	t.k, t.list, t.threshold = max(k, 0), t.list[:0], 0
+// reset begins with the k best documents of at least a score.
+func (t *topN) reset(k int, minScore float32) {
+	t.k, t.list, t.threshold = max(k, 0), t.list[:0], minScore
 	if t.k == 0 {
 		t.threshold = float32(math.Inf(1))
 	}
@@ -56,18 +57,18 @@ func (t *topN) compare(a, b scoredDoc) int {
 	return cmp.Compare(t.memoryOf(a), t.memoryOf(b))
 }
 
-// compareHits orders hits by descending score, ties by memory id.
-func compareHits(a, b Hit) int {
+// CompareHits orders hits by descending score, ties by memory id.
+func CompareHits(a, b Hit) int {
 	return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Memory, b.Memory))
 }
 
 // SortHits sorts hits by descending score, ties by memory id.
-func SortHits(hits []Hit) { slices.SortFunc(hits, compareHits) }
+func SortHits(hits []Hit) { slices.SortFunc(hits, CompareHits) }
 
 // TopHits returns the n best hits in order. It overwrites the list.
 func TopHits(hits []Hit, n int) []Hit {
 	if len(hits) > n {
-		quickselect.Select(hits, n, compareHits)
+		quickselect.Select(hits, n, CompareHits)
 		hits = hits[:n]
 	}
 	SortHits(hits)

@@ -1,10 +1,13 @@
 package retrieve
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
+	"github.com/loci-memory/loci/internal/index"
 	"github.com/loci-memory/loci/internal/query"
+	"github.com/loci-memory/loci/internal/quickselect"
 )
 
 // searchKeywords is the keyword retriever. It ranks by the statistics of the index. Then it corrects the best scores by
@@ -45,9 +48,9 @@ func (s *searchRun) searchKeywords() error {
 func (s *searchRun) rankKeywords() error {
 	q := s.q.Keywords
 	if len(s.workspaces) == 1 {
-		return s.answer(q)
+		return s.answer(q, false)
 	}
-	if err := s.answer(q.CorrectOnly(nil)); err != nil {
+	if err := s.answer(q.CorrectOnly(nil), false); err != nil {
 		return err
 	}
 	unknown := q.MisspellingCandidates()
@@ -59,34 +62,66 @@ func (s *searchRun) rankKeywords() error {
 	if len(unknown) == 0 {
 		return nil
 	}
-	return s.answer(q.CorrectOnly(unknown))
+	return s.answer(q.CorrectOnly(unknown), true)
 }
 
-// answer searches each workspace for a query.
-func (s *searchRun) answer(q query.Query) error {
-	s.result.KeywordCandidates = 0
+// answer searches each workspace for a query. again says that the workspaces that correct no word of it keep their
+// results. Corrected words add to scores, so that the least score of the first search still holds.
+func (s *searchRun) answer(q query.Query, again bool) error {
 	pages, fetch := s.src.Pages()
-	want := max(s.want, s.rescoreDepth())
-	if s.needsFusionDepth() {
-		want = max(want, fusionWindow)
-	}
 	now := int64(s.src.Now())
+	if s.best.most = max(s.want, s.rescoreDepth()); s.needsFusionDepth() {
+		s.best.most = max(s.best.most, fusionWindow)
+	}
 	for _, w := range s.workspaces {
 		if err := s.withSnapshot(w, func() (err error) {
-			depth := want
-			if w.isGrouped = w.snapshot.HasGroups(); w.isGrouped {
-				depth = maxKeywordHits
+			depth, q := s.best.most, q.WithMinScore(s.best.least)
+			if w.isGrouped = w.snapshot.HasGroups(); w.isGrouped { // its hits may rise
+				depth, q = maxKeywordHits, q.WithMinScore(0)
 			}
-			w.expiry = w.snapshot.NextExpiry(now)
+			if w.expiry = w.snapshot.NextExpiry(now); again {
+				return s.correct(w, pages, fetch, q, now, depth)
+			}
 			w.query, w.result, err = query.Search(w.snapshot, pages, fetch, q, s.filter, now, depth)
+			w.keywordHits = w.result.Hits
+			s.best.add(w.keywordHits)
+			s.result.KeywordCandidates += w.result.Total
 			return err
 		}); err != nil {
 			return err
 		}
-		w.keywordHits = w.result.Hits
-		s.result.KeywordCandidates += w.result.Total
 	}
 	return nil
+}
+
+// correct searches a workspace again where it corrects a word of the query.
+func (s *searchRun) correct(w *workspaceSearch, pages *index.Cache, fetch index.PageFetcher, q query.Query, now int64,
+	depth int) error {
+	q, r, corrected, err := query.SearchCorrected(w.snapshot, pages, fetch, q, s.filter, now, depth)
+	if corrected {
+		s.result.KeywordCandidates += r.Total - w.result.Total
+		w.query, w.result, w.keywordHits = q, r, r.Hits
+	}
+	return err
+}
+
+// bestScores are the best scores of all workspaces.
+type bestScores struct {
+	most  int
+	list  []float32
+	least float32 // a score that as many hits have reached
+}
+
+func (b *bestScores) add(hits []query.Hit) {
+	for _, h := range hits[:min(len(hits), b.most)] {
+		b.list = append(b.list, h.Score)
+	}
+	if len(b.list) < 2*b.most {
+		return
+	}
+	quickselect.Select(b.list, b.most, func(x, y float32) int { return cmp.Compare(y, x) })
+	b.list = b.list[:b.most]
+	b.least = b.list[b.most-1]
 }
 
 // rescoreDepth returns the number of best hits that are rescored by their texts.

@@ -28,7 +28,7 @@ var (
 
 // Depths of the semantic retriever.
 const (
-	// minCandidates is the number of vectors of each workspace that are compared whole, the nearest by their codes.
+	// minCandidates is the number of vectors that are compared whole, the nearest by their codes of all workspaces.
 	minCandidates = 200
 	// maxCandidates stops the doubling for further pages: 1600 candidates are doubled a last time.
 	maxCandidates = 2 * maxKeywordHits

@@ -86,10 +86,13 @@ type searchRun struct {
 	want     int // hits
 
 	workspaces []*workspaceSearch
-	heldBytes  int                            // of snapshots
-	vectors    map[string]*vector.QueryVector // of the query, by generation
-	loaded     map[int64]*loadedMemory        // by row id
-	hits       []query.Hit                    // of all workspaces, best first
+	heldBytes  int                     // of snapshots
+	loaded     map[int64]*loadedMemory // by row id
+	best       bestScores              // of keywords
+	hits       []query.Hit             // of all workspaces, best first
+	nearest    []query.Hit             // those of the semantic retriever
+	vectors    []*vector.QueryVector   // of the embeddings of the query
+	exhausted  bool                    // all vectors were compared
 	result     Result
 }
 
@@ -122,10 +125,6 @@ type workspaceSearch struct {
 	result       query.Result
 	keywordHits  []query.Hit
 	semanticHits []query.Hit
-
-	codes       *vector.BinaryCodes
-	queryVector *vector.QueryVector
-	exhausted   bool // all vectors were compared
 }
 
 func (s *searchRun) run() error {
@@ -146,14 +145,13 @@ func (s *searchRun) run() error {
 	if err := s.searchSemantic(); err != nil {
 		return err
 	}
-	nearest := mergeHits(s.workspaces, semanticHits, math.MaxInt)
-	s.result.SemanticCandidates, s.result.SemanticTime = len(nearest), time.Since(began)
+	s.result.SemanticCandidates, s.result.SemanticTime = len(s.nearest), time.Since(began)
 	if !s.q.Hybrid {
-		s.hits = nearest
+		s.hits = s.nearest
 		return nil
 	}
 	began = time.Now()
-	s.fuseHits(nearest)
+	s.fuseHits()
 	s.result.FusionTime = time.Since(began)
 	if len(s.hits) < s.want {
 		return s.appendUnfused()
@@ -163,9 +161,9 @@ func (s *searchRun) run() error {
 
 // fuseHits ranks the best of both retrievers together, the same for every page. Further keyword hits follow behind
 // them.
-func (s *searchRun) fuseHits(nearest []query.Hit) {
+func (s *searchRun) fuseHits() {
 	further := s.hits[min(len(s.hits), fusionWindow):]
-	s.hits = fuse(s.hits[:len(s.hits)-len(further)], nearest, s.want)
+	s.hits = fuse(s.hits[:len(s.hits)-len(further)], s.nearest, s.want)
 	if len(s.hits) < s.want {
 		s.hits = appendBelow(s.hits, further)
 	}

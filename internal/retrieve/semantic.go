@@ -10,52 +10,34 @@ import (
 	"github.com/loci-memory/loci/internal/vector"
 )
 
-// searchSemantic is the semantic retriever. It reads the vectors with the nearest codes and those of the best keyword
-// hits. It ranks them by their dot products with the query.
+// searchSemantic is the semantic retriever. It reads the vectors with the nearest codes of all workspaces, and those of
+// the best keyword hits. It ranks them by their dot products with the query.
 func (s *searchRun) searchSemantic() error {
-	return s.eachWithCodes(func(w *workspaceSearch) error {
-		if err := s.scoreNearest(w, minCandidates); err != nil || s.q.Hybrid { // keyword hits bring neighbors then
+	if err := s.scoreNearest(minCandidates, s.hits[:min(len(s.hits), crossScoredHits)]); err != nil || s.q.Hybrid {
+		return err // keyword hits of a hybrid search bring neighbors
+	}
+	for _, w := range s.workspaces {
+		if len(w.semanticHits) == 0 {
+			continue
+		}
+		if err := s.withSnapshot(w, func() error {
+			w.semanticHits = query.BoostNeighbors(w.snapshot, w.semanticHits, semanticNeighborWeights, s.filter,
+				int64(s.src.Now()))
+			return nil
+		}); err != nil {
 			return err
 		}
-		w.semanticHits = query.BoostNeighbors(w.snapshot, w.semanticHits, semanticNeighborWeights, s.filter,
-			int64(s.src.Now()))
-		return s.widenCandidates(w)
-	})
+	}
+	s.nearest = mergeHits(s.workspaces, semanticHits, math.MaxInt)
+	return s.widenCandidates()
 }
 
-// eachWithCodes calls f for each workspace that answers from vectors, with its codes and its snapshot.
-func (s *searchRun) eachWithCodes(f func(*workspaceSearch) error) error {
-	if len(s.workspaces) == 0 {
-		return nil
-	}
-	generations := make([]string, len(s.q.Embeddings))
-	for i, m := range s.q.Embeddings {
-		generations[i] = m.Generation
-	}
-	if s.vectors == nil {
-		s.vectors = map[string]*vector.QueryVector{}
-	}
-	return s.src.BinaryCodes(generations, func(workspace int64, generation string, codes *vector.BinaryCodes) error {
-		w := s.workspaceByID(workspace)
-		if w == nil {
-			return nil
-		}
-		if s.vectors[generation] == nil {
-			s.vectors[generation] = vector.NewQueryVector(s.q.Embeddings[slices.Index(generations, generation)].Vector)
-		}
-		w.codes, w.queryVector = codes, s.vectors[generation]
-		err := s.withSnapshot(w, func() error { return f(w) })
-		w.codes = nil
-		return err
-	})
-}
-
-// widenCandidates compares more chunks of one workspace when a page needs more memories. The new ones follow behind, so
+// widenCandidates compares more vectors when a page needs more memories than they have. The new ones follow behind, so
 // that earlier pages do not change.
-func (s *searchRun) widenCandidates(w *workspaceSearch) error {
-	for many := minCandidates; s.mayWiden(w) && many < maxCandidates; {
+func (s *searchRun) widenCandidates() error {
+	for many := minCandidates; !s.exhausted && len(s.nearest) < s.want && many < maxCandidates; {
 		many *= 2
-		if err := s.scoreNearest(w, many); err != nil {
+		if err := s.scoreNearest(many, nil); err != nil {
 			return err
 		}
 	}
@@ -65,18 +47,9 @@ func (s *searchRun) widenCandidates(w *workspaceSearch) error {
 // appendUnfused adds near memories that were not among the fused candidates. Chunks of few memories may have taken all
 // their places.
 func (s *searchRun) appendUnfused() error {
-	if slices.ContainsFunc(s.workspaces, s.mayWiden) {
-		if err := s.eachWithCodes(s.widenCandidates); err != nil {
-			return err
-		}
-	}
-	s.hits = appendBelow(s.hits, mergeHits(s.workspaces, semanticHits, math.MaxInt))
-	return nil
-}
-
-// mayWiden reports whether a page needs more memories of a workspace that has more vectors.
-func (s *searchRun) mayWiden(w *workspaceSearch) bool {
-	return w.queryVector != nil && !w.exhausted && len(w.semanticHits) < s.want
+	err := s.widenCandidates()
+	s.hits = appendBelow(s.hits, s.nearest)
+	return err
 }
 
 // appendBelow appends hits that are not in a list, with lower scores than its last.
@@ -98,43 +71,103 @@ func appendBelow(list, more []query.Hit) []query.Hit {
 	return list
 }
 
-// scoreNearest ranks the nearest chunks of a workspace and some chunks of the best keyword hits. many is the number of
-// the nearest. Memories that an earlier call did not score follow behind those that it did.
-func (s *searchRun) scoreNearest(w *workspaceSearch, many int) error {
-	picked := w.codes.Nearest(w.snapshot.Filtered(s.filter), w.queryVector, many)
-	w.exhausted = len(picked) < many
-	for _, h := range w.keywordHits[:min(len(w.keywordHits), crossScoredHits)] {
-		picked = w.codes.NearestInMemory(picked, h.Memory, w.queryVector, chunksPerCrossScoredHit)
+// scoreNearest ranks many of the nearest chunks of all workspaces, and some chunks of the best keyword hits. Memories
+// that an earlier call did not score follow behind those that it did.
+func (s *searchRun) scoreNearest(many int, best []query.Hit) error {
+	scans, err := s.scanCodes(many, best)
+	if err != nil {
+		return err
 	}
-	// Reading in the order of the table reads less of it. A vector that was picked by its codes precedes the same one
-	// of a keyword hit, because its location is known.
-	slices.SortStableFunc(picked, func(a, b vector.Ref) int { return cmp.Compare(a.Key, b.Key) })
-	picked = slices.CompactFunc(picked, func(a, b vector.Ref) bool { return a.Key == b.Key })
-	chunks, err := s.exactScores(w, picked)
-	if err == nil {
-		w.semanticHits = appendBelow(w.semanticHits, query.MaxPerMemory(chunks))
+	for _, w := range s.workspaces {
+		w.semanticHits = nil
 	}
-	return err
+	s.exhausted = true
+	for i, scan := range scans {
+		picked, exhausted := scan.Nearest()
+		s.exhausted = s.exhausted && exhausted
+		if err := s.exactScores(s.vectors[i], picked); err != nil {
+			return err
+		}
+	}
+	s.nearest = appendBelow(s.nearest, mergeHits(s.workspaces, semanticHits, math.MaxInt))
+	return nil
 }
 
-// exactScores compares vectors whole, in the order of their keys.
-func (s *searchRun) exactScores(w *workspaceSearch, picked []vector.Ref) (hits []query.Hit, err error) {
+// scanCodes scans the codes of all workspaces, those of each generation with the vector of the query in it.
+func (s *searchRun) scanCodes(many int, best []query.Hit) ([]*vector.Scan, error) {
+	generations, scans := make([]string, len(s.q.Embeddings)), make([]*vector.Scan, len(s.q.Embeddings))
+	for i, m := range s.q.Embeddings {
+		if len(s.vectors) == i {
+			s.vectors = append(s.vectors, vector.NewQueryVector(m.Vector))
+		}
+		generations[i], scans[i] = m.Generation, vector.NewScan(s.vectors[i], many)
+	}
+	return scans, s.src.BinaryCodes(generations, func(workspace int64, generation string,
+		codes *vector.BinaryCodes) error {
+		w := s.workspaceByID(workspace)
+		if w == nil {
+			return nil
+		}
+		scan := scans[slices.Index(generations, generation)]
+		for _, h := range w.keywordHits {
+			if len(best) == 0 || query.CompareHits(h, best[len(best)-1]) > 0 {
+				break
+			}
+			scan.AddMemory(workspace, codes, h.Memory, chunksPerCrossScoredHit)
+		}
+		return s.withSnapshot(w, func() error {
+			scan.Add(workspace, codes, w.snapshot.Filtered(s.filter))
+			return nil
+		})
+	})
+}
+
+// exactScores compares vectors whole. It adds them to the hits of their workspaces.
+func (s *searchRun) exactScores(q *vector.QueryVector, picked []vector.Ref) error {
 	keys := make([]int64, len(picked))
 	for i, v := range picked {
 		keys[i] = v.Key
 	}
-	hits = make([]query.Hit, 0, len(picked))
+	var scored []scoredChunk
 	var invalid error
-	err = s.src.Vectors(w.state.Workspace, keys, func(i, chunk int, encoded []byte) {
-		score, err := w.queryVector.Dot(encoded)
+	if err := s.src.Vectors(keys, func(i, chunk int, encoded []byte) {
+		score, err := q.Dot(encoded)
 		invalid = errors.Join(invalid, err)
-		segment, doc, known := picked[i].Location()
-		if !known {
-			segment, doc = w.snapshot.Locate(picked[i].Memory)
+		scored = append(scored, scoredChunk{picked[i], chunk, score})
+	}); err != nil || invalid != nil {
+		return errors.Join(err, invalid)
+	}
+	slices.SortFunc(scored, func(a, b scoredChunk) int { return cmp.Compare(a.Workspace, b.Workspace) })
+	for len(scored) > 0 {
+		w, n := s.workspaceByID(scored[0].Workspace), 1
+		for n < len(scored) && scored[n].Workspace == scored[0].Workspace {
+			n++
 		}
-		if doc >= 0 {
-			hits = append(hits, query.NewVectorHit(w.snapshot, segment, doc, chunk+1, score, int64(s.src.Now())))
+		if err := s.withSnapshot(w, func() error {
+			w.semanticHits = query.MaxPerMemory(s.chunkHits(w, scored[:n]))
+			return nil
+		}); err != nil {
+			return err
 		}
-	})
-	return hits, errors.Join(err, invalid)
+		scored = scored[n:]
+	}
+	return nil
+}
+
+// A scoredChunk is a chunk with the dot product of its whole vector.
+type scoredChunk struct {
+	vector.Ref
+	chunk int
+	score float32
+}
+
+// chunkHits returns the hits of chunks of one workspace.
+func (s *searchRun) chunkHits(w *workspaceSearch, list []scoredChunk) []query.Hit {
+	hits := make([]query.Hit, 0, len(list))
+	for _, x := range list {
+		if segment, doc := w.snapshot.Locate(x.Memory); doc >= 0 {
+			hits = append(hits, query.NewVectorHit(w.snapshot, segment, doc, x.chunk+1, x.score, int64(s.src.Now())))
+		}
+	}
+	return hits
 }

@@ -31,25 +31,21 @@ func (e *Searcher) Similar(src SimilarSource, list []loci.Similarity) ([]loci.Si
 }
 
 func (e *Searcher) similarMeaning(src SimilarSource) ([]loci.Similarity, error) {
-	memory, vectors, codes, err := src.Embeddings()
+	memory, vectors, err := src.Embeddings()
 	if err != nil || len(vectors) == 0 {
 		return nil, err
 	}
-	s := e.newRun(src, Query{}, maxSimilar)
-	if err := s.readStates(); err != nil || len(s.workspaces) == 0 {
+	s := e.newRun(src, Query{Embeddings: []Embedding{{Vector: vector.Mean(vectors)}}}, maxSimilar)
+	if err := s.readStates(); err != nil {
 		return nil, err
 	}
-	w := s.workspaces[0]
-	w.codes, w.queryVector = codes, vector.NewQueryVector(vector.Mean(vectors))
-	if err := s.withSnapshot(w, func() error {
-		if err := s.scoreNearest(w, minCandidates); err != nil {
-			return err
-		}
-		return s.widenCandidates(w)
-	}); err != nil {
+	if err := s.scoreNearest(minCandidates, nil); err != nil {
 		return nil, err
 	}
-	return similarFromHits(src, w.semanticHits, memory)
+	if err := s.widenCandidates(); err != nil {
+		return nil, err
+	}
+	return similarFromHits(src, s.nearest, memory)
 }
 
 // similarFromHits returns the hits that are near enough and readable, without one memory.

@@ -25,8 +25,8 @@ type Source interface {
 	LoadMemories(rowIDs []int64, f func(rowID, workspace int64, m loci.Memory)) error
 	// BinaryCodes calls f with the codes of each workspace that answers from one of the generations.
 	BinaryCodes(generations []string, f func(workspace int64, generation string, codes *vector.BinaryCodes) error) error
-	// Vectors calls f with the vector and the chunk of each key. The keys are in ascending order.
-	Vectors(workspace int64, keys []int64, f func(i, chunk int, encoded []byte)) error
+	// Vectors calls f with the vector and the chunk of each key of the scope. The keys are in ascending order.
+	Vectors(keys []int64, f func(i, chunk int, encoded []byte)) error
 	// Invalidate drops what is cached of the workspaces.
 	Invalidate()
 	// RepeatableRead runs f so that its reads see one state of the database.
@@ -36,9 +36,9 @@ type Source interface {
 // A SimilarSource reads the neighbors of one memory in its workspace.
 type SimilarSource interface {
 	Source
-	// Embeddings returns the row and the vectors of the memory, and the codes of its workspace. There are no vectors
-	// where the memory has none yet, or the model cannot read its text.
-	Embeddings() (rowID int64, vectors [][]float32, codes *vector.BinaryCodes, err error)
+	// Embeddings returns the row and the vectors of the memory. There are no vectors where the memory has none yet, or
+	// the model cannot read its text. BinaryCodes gives the codes of the same generation, whatever its name.
+	Embeddings() (rowID int64, vectors [][]float32, err error)
 	// ReadableIDs calls f with the ids of memories of which the model can read the text. All others are alike to it.
 	ReadableIDs(rowIDs []int64, f func(rowID int64, id loci.ID)) error
 }

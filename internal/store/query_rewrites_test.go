@@ -97,6 +97,7 @@ func TestWordKnownToOneWorkspaceIsNotCorrected(t *testing.T) {
 				[]query.Correction{{From: "tourney", To: "journey"}}},
 			{"sculptros", "", both, []query.Correction{sculptors}},
 			{"tourney sculptros", "", both, []query.Correction{sculptors}},
+			{"sculptors journy", "", both, []query.Correction{{From: "journy", To: "journey"}}}, // in one of them
 		} {
 			ids, corrected := ask(x.query, loci.MemoryFilter{WorkspaceID: x.workspace})
 			if !slices.Equal(ids, x.ids) || !slices.Equal(corrected, x.corrected) {

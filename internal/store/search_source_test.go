@@ -6,11 +6,13 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/query"
 	"github.com/loci-memory/loci/internal/retrieve"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/memorydb"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // Rows of another user's workspace are neither loaded, nor named as similar, nor are their vectors read.
@@ -21,11 +23,13 @@ func TestSearchSourceReadsNothingOutOfScope(t *testing.T) {
 		ann, bob := user(t, s, "ann"), user(t, s, "bob")
 		own, foreign := add(t, s, ann, "", "a harbour wall"), add(t, s, bob, "", "a harbour wall")
 		waitForEmbeddings(t, s)
-		var ownRow, foreignRow, foreignWorkspace, vectorRow int64
+		var ownRow, foreignRow int64
 		store.QueryRow(t, s, `SELECT row_id FROM memories WHERE id = ?1`, own.ID, &ownRow)
-		store.QueryRow(t, s, `SELECT row_id, workspace FROM memories WHERE id = ?1`, foreign.ID, &foreignRow,
-			&foreignWorkspace)
-		store.QueryRow(t, s, `SELECT row_id FROM vectors WHERE memory = ?1`, foreignRow, &vectorRow)
+		store.QueryRow(t, s, `SELECT row_id FROM memories WHERE id = ?1`, foreign.ID, &foreignRow)
+		var ownKey, foreignKey int64
+		store.QueryRow(t, s, `SELECT row_id FROM vectors WHERE memory = ?1`, ownRow, &ownKey)
+		store.QueryRow(t, s, `SELECT row_id FROM vectors WHERE memory = ?1`, foreignRow, &foreignKey)
+		keys := []int64{min(ownKey, foreignKey), max(ownKey, foreignKey)}
 		read := map[int64]bool{}
 		_, err := store.Read(ctx, s, ann, func(tx *store.Tx) (loci.Empty, error) {
 			_, src, err := memorydb.SimilarTo(tx, own.ID)
@@ -39,12 +43,25 @@ func TestSearchSourceReadsNothingOutOfScope(t *testing.T) {
 			if err := src.ReadableIDs(rows, func(rowID int64, _ loci.ID) { read[rowID] = true }); err != nil {
 				return loci.Empty{}, err
 			}
-			return loci.Empty{}, src.Vectors(foreignWorkspace, []int64{vectorRow}, func(int, int, []byte) {
-				t.Error("a foreign vector was read")
-			})
+			return loci.Empty{}, nil
 		})
 		if err != nil || !read[ownRow] || read[foreignRow] {
 			t.Errorf("the rows read are %v, %v; want %d alone", read, err, ownRow)
+		}
+		for _, reader := range []struct {
+			who    *identity.Actor
+			memory loci.ID
+			key    int64
+		}{{ann, own.ID, ownKey}, {bob, foreign.ID, foreignKey}, {ann, own.ID, ownKey}} { // the last from the cache
+			var got []int64
+			_, err := store.Read(ctx, s, reader.who, func(tx *store.Tx) (loci.Empty, error) {
+				_, src, err := memorydb.SimilarTo(tx, reader.memory)
+				if err != nil {
+					return loci.Empty{}, err
+				}
+				return loci.Empty{}, src.Vectors(keys, func(i, _ int, _ []byte) { got = append(got, keys[i]) })
+			})
+			testenv.EqualSlices(t, got, []int64{reader.key}, "vectors", err)
 		}
 	})
 }

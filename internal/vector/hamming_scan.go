@@ -1,55 +1,64 @@
 package vector
 
 import (
-	"cmp"
 	"math/bits"
 	"slices"
-
-	"github.com/loci-memory/loci/internal/quickselect"
 )
 
-// hammingScan is the state of one call of Nearest. It skips codes beyond maxDistance, which falls when enough nearer
-// codes are found.
-type hammingScan struct {
-	docs   Documents
-	query  *QueryVector
-	tables []scanTable
-	wanted int // number of candidates
+// A Scan finds the vectors that are nearest to that of a query, in the documents of one or more workspaces. It picks
+// candidates by Hamming distance, and ranks them by estimated dot products. It skips codes beyond maxDistance, which
+// falls when enough nearer codes are found.
+type Scan struct {
+	query     *QueryVector
+	k, wanted int // numbers of vectors and of candidates
 
 	maxDistance int
 	counts      []int // candidates by distance
 	withinCount int   // candidates up to maxDistance
-	candidates  []candidate
+	near        []nearVector
+	others      []Ref       // of AddMemory
+	candidates  []candidate // of the table that is scanned
 }
 
-// scanTable is a table to scan. The numbers of codes continue from one table to the next.
+// NewScan returns a scan for k vectors.
+func NewScan(p *QueryVector, k int) *Scan {
+	n, wanted := len(p.vector), k*oversampling
+	return &Scan{query: p, k: k, wanted: wanted, maxDistance: n, counts: make([]int, n+1),
+		candidates: make([]candidate, 0, 3*wanted)}
+}
+
+// scanTable is a table to scan.
 type scanTable struct {
 	*codeTable
-	replaced    []uint64
-	locations   *docLocations // nil if unknown
-	firstNumber int           // number of the first code
+	replaced  []uint64
+	locations *docLocations // nil if unknown
 }
 
-// A candidate is a code by its number, with its Hamming distance to the query and its estimated dot product.
-type candidate struct {
-	number, distance int32
-	score            float32
+// A candidate is a code of a table by its index, with its Hamming distance to the query.
+type candidate struct{ index, distance int32 }
+
+// A nearVector is a candidate of any workspace, with its estimated dot product.
+type nearVector struct {
+	Ref
+	distance int32
+	estimate float32
 }
 
-// collect collects the wanted number of nearest codes that match the filter, and those as near as the last of them. It
+// addTable collects the wanted number of nearest codes that match the filter, and those as near as the last of them. It
 // lowers maxDistance when enough nearer codes are found.
-func (s *hammingScan) collect() {
-	s.maxDistance = len(s.query.vector)
-	s.counts, s.candidates = make([]int, s.maxDistance+1), make([]candidate, 0, 3*s.wanted)
-	for _, t := range s.tables {
-		for i, d := t.nextWithin(0, s.query.signBits, s.maxDistance); i < len(t.keys); i, d = t.nextWithin(i+1,
-			s.query.signBits, s.maxDistance) {
-			if s.matchesFilter(&t, i) {
-				s.add(candidate{number: int32(t.firstNumber + i), distance: int32(d)})
-			}
+func (s *Scan) addTable(workspace int64, docs Documents, t scanTable) {
+	s.candidates = s.candidates[:0]
+	for i, d := t.nextWithin(0, s.query.signBits, s.maxDistance); i < len(t.keys); i, d = t.nextWithin(i+1,
+		s.query.signBits, s.maxDistance) {
+		if t.matchesFilter(docs, i) {
+			s.add(candidate{int32(i), int32(d)})
 		}
 	}
 	s.prune()
+	for _, x := range s.candidates {
+		s.near = append(s.near, nearVector{Ref{workspace, t.memories[x.index], t.keys[x.index]}, x.distance,
+			s.query.estimateDot(t.code(int(x.index)))})
+	}
 }
 
 // nextWithin returns the first code from number i on within a distance of another one, and its distance. A semantic
@@ -93,7 +102,7 @@ func hammingDistance384(a, b *[6]uint64) int {
 		bits.OnesCount64(a[3]^b[3]) + bits.OnesCount64(a[4]^b[4]) + bits.OnesCount64(a[5]^b[5])
 }
 
-func (s *hammingScan) add(c candidate) {
+func (s *Scan) add(c candidate) {
 	s.candidates = append(s.candidates, c)
 	s.counts[c.distance]++
 	s.withinCount++
@@ -107,58 +116,26 @@ func (s *hammingScan) add(c candidate) {
 }
 
 // prune removes candidates beyond maxDistance.
-func (s *hammingScan) prune() {
+func (s *Scan) prune() {
 	s.candidates = slices.DeleteFunc(s.candidates, func(c candidate) bool { return int(c.distance) > s.maxDistance })
 }
 
-// keepBest keeps the k candidates with the highest estimated dot products, in no order.
-func (s *hammingScan) keepBest(k int) {
-	if len(s.candidates) <= k {
-		return
-	}
-	for n := range s.candidates {
-		t, i := s.tableOf(s.candidates[n])
-		s.candidates[n].score = s.query.estimateDot(t.code(i))
-	}
-	quickselect.Select(s.candidates, k, s.compareCandidates)
-	s.candidates = s.candidates[:k]
+// pruneNear removes vectors beyond maxDistance.
+func (s *Scan) pruneNear() {
+	s.near = slices.DeleteFunc(s.near, func(x nearVector) bool { return int(x.distance) > s.maxDistance })
 }
 
-// compareCandidates orders candidates by descending score, ties by memory id and key.
-func (s *hammingScan) compareCandidates(a, b candidate) int {
-	if a.score != b.score {
-		return cmp.Compare(b.score, a.score)
-	}
-	t, i := s.tableOf(a)
-	q, j := s.tableOf(b)
-	return cmp.Or(cmp.Compare(t.memories[i], q.memories[j]), cmp.Compare(t.keys[i], q.keys[j]))
-}
-
-// tableOf returns the table of a candidate and its index there.
-func (s *hammingScan) tableOf(c candidate) (*scanTable, int) {
-	last := len(s.tables) - 1
-	for last > 0 && int(c.number) < s.tables[last].firstNumber {
-		last--
-	}
-	return &s.tables[last], int(c.number) - s.tables[last].firstNumber
-}
-
-// matchesFilter reports whether the memory of a code exists and matches the filter.
-func (s *hammingScan) matchesFilter(t *scanTable, i int) bool {
+// matchesFilter reports whether the memory of a code has a live document that matches the filter.
+func (t *scanTable) matchesFilter(docs Documents, i int) bool {
 	if isSet(t.replaced, i) {
 		return false
 	}
-	segment, doc := s.locate(t, i)
-	return doc >= 0 && s.docs.Matches(segment, doc)
-}
-
-// locate returns the live document of the memory of a code.
-func (s *hammingScan) locate(t *scanTable, i int) (segment, doc int) {
 	if t.locations != nil {
-		segment, doc = int(t.locations.segment[i]), int(t.locations.doc[i])
-		if segment >= 0 && !s.docs.IsDeleted(segment, doc) {
-			return segment, doc
+		segment, doc := int(t.locations.segment[i]), int(t.locations.doc[i])
+		if segment >= 0 && !docs.IsDeleted(segment, doc) {
+			return docs.Matches(segment, doc)
 		}
 	}
-	return s.docs.Locate(t.memories[i])
+	segment, doc := docs.Locate(t.memories[i])
+	return doc >= 0 && docs.Matches(segment, doc)
 }

@@ -81,6 +81,14 @@ func TestDotSumsFourLanes(t *testing.T) {
 	}
 }
 
+// nearest returns k of the nearest vectors of one workspace.
+func nearest(c *BinaryCodes, docs Documents, p *QueryVector, k int) []Ref {
+	s := NewScan(p, k)
+	s.Add(1, c, docs)
+	list, _ := s.Nearest()
+	return list
+}
+
 // The ten best candidates of the binary codes, scored in int8, are nearly all of the ten nearest vectors in float32.
 func TestBinaryCodesRecallNearest(t *testing.T) {
 	t.Parallel()
@@ -101,7 +109,7 @@ func TestBinaryCodesRecallNearest(t *testing.T) {
 	for range 40 {
 		q := randomUnitVector(r, dimensions)
 		probe, hits, order := NewQueryVector(q), map[int64]float32{}, make([]int64, n)
-		for _, x := range c.Nearest(v.Filtered(index.Filter{}), probe, 200) {
+		for _, x := range nearest(c, v.Filtered(index.Filter{}), probe, 200) {
 			hits[x.Memory] = testenv.Must(probe.Dot(list[x.Memory].Vector))(t)
 		}
 		best := slices.SortedFunc(maps.Keys(hits), func(a, b int64) int { return cmp.Compare(hits[b], hits[a]) })[:10]
@@ -210,7 +218,7 @@ func TestNearestEqualsNaiveScan(t *testing.T) {
 				}
 			}
 		}
-		got := c.Nearest(v.Filtered(f), NewQueryVector(randomUnitVector(r, dimensions)), 1000)
+		got := nearest(c, v.Filtered(f), NewQueryVector(randomUnitVector(r, dimensions)), 1000)
 		order := func(a, b Ref) int { return cmp.Compare(a.Key, b.Key) }
 		slices.SortFunc(got, order)
 		slices.SortFunc(want, order)
@@ -219,7 +227,7 @@ func TestNearestEqualsNaiveScan(t *testing.T) {
 		}
 		// Near vectors that the filter rejects must not displace others.
 		k := rapid.IntRange(1, 40).Draw(t, "k")
-		some := c.Nearest(v.Filtered(f), NewQueryVector(randomUnitVector(r, dimensions)), k)
+		some := nearest(c, v.Filtered(f), NewQueryVector(randomUnitVector(r, dimensions)), k)
 		testenv.RequireEqual(t, len(some), min(k, len(want)), "found", len(want), k)
 		for _, x := range some {
 			if _, exists := slices.BinarySearchFunc(want, x, order); !exists {
@@ -228,8 +236,10 @@ func TestNearestEqualsNaiveScan(t *testing.T) {
 		}
 		testenv.RequireEqual(t, c.Len(), total, "vectors")
 		for m, k := range model {
-			if n := len(c.NearestInMemory(nil, m, NewQueryVector(randomUnitVector(r, dimensions)),
-				10)); n != len(k.keys) {
+			s := NewScan(NewQueryVector(randomUnitVector(r, dimensions)), 10)
+			s.AddMemory(1, c, m, 10)
+			list, exhausted := s.Nearest()
+			if n := len(list); n != len(k.keys) || !exhausted {
 				t.Fatalf("memory %d has %d vectors, not %d", m, n, len(k.keys))
 			}
 		}
@@ -248,8 +258,9 @@ func naiveNearest(c *codeTable, p *QueryVector, wide, k int, admits func(int64) 
 	return list[:k]
 }
 
-// The filter rejects documents, and some or many of the best are deleted.
-func TestNearestRanksNearestMatchingCodes(t *testing.T) {
+// The filter rejects documents, and some or many of the best are deleted. One scan of the parts of the codes in many
+// workspaces finds the same vectors as that of all in one.
+func TestScanRanksNearestMatchingCodes(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(11, 12))
 	const n, k = 5000, 60
@@ -259,25 +270,35 @@ func TestNearestRanksNearestMatchingCodes(t *testing.T) {
 		changes[i] = index.DocUpdate{Seq: int64(i + 1), DocAttributes: index.DocAttributes{Memory: int64(i),
 			Type: uint8(i / 7 % 2)}}
 	}
-	c := testenv.Must(NewBinaryCodes().Apply(list))(t)
-	blob := index.Build(changes)
-	segment := testenv.Must(index.Open(1, blob.Header, nil))(t)
+	all := testenv.Must(NewBinaryCodes().Apply(list))(t)
 	p := NewQueryVector(randomUnitVector(r, 384))
 	for _, f := range []index.Filter{{}, {Types: 1}} {
 		matches := func(m int64) bool { return f.Matches(&changes[m].DocAttributes) }
-		nearest := naiveNearest(c.base, p, k*oversampling, k*oversampling, matches)
+		best := naiveNearest(all.base, p, k*oversampling, k*oversampling, matches)
 		for _, deletedCount := range []int{0, 1, 3 * k} {
-			dead, _ := segment.MarkDeleted(nearest[:deletedCount])
-			want := naiveNearest(c.base, p, k*oversampling, k, func(m int64) bool {
-				return matches(m) && !slices.Contains(nearest[:deletedCount], m)
+			want := naiveNearest(all.base, p, k*oversampling, k, func(m int64) bool {
+				return matches(m) && !slices.Contains(best[:deletedCount], m)
 			})
-			var got []int64
-			for _, x := range c.Nearest(index.NewSnapshot([]*index.Segment{dead}).Filtered(f), p, k) {
-				got = append(got, x.Memory)
-			}
-			slices.Sort(got)
 			slices.Sort(want)
-			testenv.EqualSlices(t, got, want, deletedCount)
+			for _, size := range []int{n, 700, 20} {
+				s := NewScan(p, k)
+				for from := 0; from < n; from += size {
+					to := min(n, from+size)
+					blob := index.Build(changes[from:to])
+					segment := testenv.Must(index.Open(1, blob.Header, nil))(t)
+					segment, _ = segment.MarkDeleted(best[:deletedCount])
+					s.Add(int64(from), testenv.Must(NewBinaryCodes().Apply(list[from:to]))(t),
+						index.NewSnapshot([]*index.Segment{segment}).Filtered(f))
+				}
+				var got []int64
+				found, exhausted := s.Nearest()
+				for _, x := range found {
+					got = append(got, x.Memory)
+					testenv.Equal(t, x.Workspace, x.Memory/int64(size)*int64(size), "workspace of", x.Memory)
+				}
+				testenv.EqualSlices(t, got, want, deletedCount, size)
+				testenv.Equal(t, exhausted, false, "exhausted")
+			}
 		}
 	}
 }
@@ -318,16 +339,16 @@ func TestPackSignsKeepsOrder(t *testing.T) {
 
 func TestVectorCacheKeepsCopiesWithinItsSize(t *testing.T) {
 	t.Parallel()
-	const most, weight = 3, 8 + 40 + 160
+	const most, weight = 3, 8 + 48 + 160
 	c, buffer := NewCache(cache.NewBudget(most*weight*cacheShare)), make([]byte, 8)
 	for key := range int64(most + 1) {
 		buffer[0] = byte(key)
-		c.Put(key, int(key)+10, buffer)
+		c.Put(key, key+20, int(key)+10, buffer)
 	}
 	var seen []int
-	others := c.Each([]int64{0, 1, 2, 3, 4}, func(i, chunk int, stored []byte) {
-		seen = append(seen, i, chunk, int(stored[0]))
+	others := c.Each([]int64{0, 1, 2, 3, 4}, func(i int, workspace int64, chunk int, stored []byte) {
+		seen = append(seen, i, int(workspace), chunk, int(stored[0]))
 	})
-	testenv.EqualSlices(t, seen, []int{1, 11, 1, 2, 12, 2, 3, 13, 3})
+	testenv.EqualSlices(t, seen, []int{1, 21, 11, 1, 2, 22, 12, 2, 3, 23, 13, 3})
 	testenv.EqualSlices(t, others, []int64{0, 4})
 }

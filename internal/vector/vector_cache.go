@@ -15,21 +15,22 @@ type Cache struct {
 }
 
 type cachedVector struct {
-	chunk  int
-	stored []byte
+	workspace int64
+	chunk     int
+	stored    []byte
 }
 
 // NewCache returns a cache that takes at most a share of a budget.
 func NewCache(b *cache.Budget) *Cache {
-	return &Cache{cache.New(b, "vectors", func(_ int64, v cachedVector) int { return cap(v.stored) + 40 }).
+	return &Cache{cache.New(b, "vectors", func(_ int64, v cachedVector) int { return cap(v.stored) + 48 }).
 		AtMost(b.Limit() / cacheShare)}
 }
 
 // Each calls f for each key whose vector is cached, with its index in the list. It returns the other keys.
-func (c *Cache) Each(keys []int64, f func(i, chunk int, vector []byte)) (others []int64) {
+func (c *Cache) Each(keys []int64, f func(i int, workspace int64, chunk int, vector []byte)) (others []int64) {
 	for i, key := range keys {
 		if v := c.entries.Get(key); v.stored != nil {
-			f(i, v.chunk, v.stored)
+			f(i, v.workspace, v.chunk, v.stored)
 		} else {
 			others = append(others, key)
 		}
@@ -38,6 +39,6 @@ func (c *Cache) Each(keys []int64, f func(i, chunk int, vector []byte)) (others 
 }
 
 // Put stores a copy of a vector.
-func (c *Cache) Put(key int64, chunk int, vector []byte) {
-	c.entries.Put(key, cachedVector{chunk, bytes.Clone(vector)})
+func (c *Cache) Put(key, workspace int64, chunk int, vector []byte) {
+	c.entries.Put(key, cachedVector{workspace, chunk, bytes.Clone(vector)})
 }

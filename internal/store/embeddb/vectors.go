@@ -82,27 +82,32 @@ func (c *Vectors) BinaryCodes(t *sqldb.Tx, state State) (*vector.BinaryCodes, er
 	return next.codes, nil
 }
 
-// Each calls f with the vectors of keys, which must be in ascending order. The index i is that of the key. Keys without
-// a row in the workspace are left out.
-func (c *Vectors) Each(t *sqldb.Tx, workspace int64, keys []int64, f func(i, chunk int, vector []byte)) error {
-	missing := c.cache.Each(keys, f)
+// Each calls f with the vectors of keys that have a row in one of the workspaces. Both lists are in ascending order.
+// The index i is that of the key.
+func (c *Vectors) Each(t *sqldb.Tx, workspaces, keys []int64, f func(i, chunk int, vector []byte)) error {
+	visit := func(i int, workspace int64, chunk int, vector []byte) {
+		if _, found := slices.BinarySearch(workspaces, workspace); found {
+			f(i, chunk, vector)
+		}
+	}
+	missing := c.cache.Each(keys, visit)
 	if len(missing) == 0 {
 		return nil
 	}
-	var key int64
+	var key, workspace int64
 	var chunk int
 	var vector []byte
-	return t.QueryFew(`SELECT v.row_id, v.chunk, v.vector FROM `+
-		fmt.Sprintf(t.Dialect.JoinIDs, 1, "vectors v", "v.row_id")+` WHERE v.workspace = ?2`,
-		[]any{sqldb.EncodeInts(missing), workspace}, func(r sqldb.Row) error {
-			if err := r.Scan(&key, &chunk, &vector); err != nil {
+	return t.QueryFew(`SELECT v.row_id, v.workspace, v.chunk, v.vector FROM `+
+		fmt.Sprintf(t.Dialect.JoinIDs, 1, "vectors v", "v.row_id"), []any{sqldb.EncodeInts(missing)},
+		func(r sqldb.Row) error {
+			if err := r.Scan(&key, &workspace, &chunk, &vector); err != nil {
 				return err
 			}
 			if t.ReadOnly {
-				c.cache.Put(key, chunk, vector)
+				c.cache.Put(key, workspace, chunk, vector)
 			}
 			i, _ := slices.BinarySearch(keys, key)
-			f(i, chunk, vector)
+			visit(i, workspace, chunk, vector)
 			return nil
 		})
 }

@@ -100,12 +100,9 @@ func (s *SearchSource) BinaryCodes(generations []string,
 	return nil
 }
 
-// Vectors calls f with vectors of a workspace of the scope.
-func (s *SearchSource) Vectors(workspace int64, keys []int64, f func(i, chunk int, encoded []byte)) error {
-	if !slices.Contains(s.places.Workspaces, workspace) {
-		return nil
-	}
-	return s.t.Vectors.Each(s.t.Conn, workspace, keys, f)
+// Vectors calls f with those vectors of keys that belong to workspaces of the scope.
+func (s *SearchSource) Vectors(keys []int64, f func(i, chunk int, encoded []byte)) error {
+	return s.t.Vectors.Each(s.t.Conn, s.places.Workspaces, keys, f)
 }
 
 // Invalidate drops the cached data of the workspaces.
@@ -155,18 +152,25 @@ func SimilarTo(h scope.Holder, id loci.ID) ([]loci.Similarity, *SimilarSource, e
 			index.Filter{Statuses: 1}}}, err
 }
 
-// Embeddings returns the row and the vectors of the memory, and the codes of its workspace.
-func (s *SimilarSource) Embeddings() (rowID int64, vectors [][]float32, codes *vector.BinaryCodes, err error) {
+// Embeddings returns the row and the vectors of the memory.
+func (s *SimilarSource) Embeddings() (rowID int64, vectors [][]float32, err error) {
 	states, err := embeddb.ReadStates(s.t.Conn, s.places.Workspaces)
 	if err != nil || len(states) == 0 || !s.t.Embedder.CanRead(states[0], s.text) {
-		return 0, nil, nil, err
+		return 0, nil, err
 	}
 	s.vectors = states[0]
-	if vectors, err = embeddb.MemoryVectors(s.t.Conn, s.vectors, s.memory); err != nil || len(vectors) == 0 {
-		return 0, nil, nil, err
+	vectors, err = embeddb.MemoryVectors(s.t.Conn, s.vectors, s.memory)
+	return s.memory, vectors, err
+}
+
+// BinaryCodes calls f with the codes of the workspace, for the first generation.
+func (s *SimilarSource) BinaryCodes(generations []string,
+	f func(workspace int64, generation string, codes *vector.BinaryCodes) error) error {
+	codes, err := s.t.Vectors.BinaryCodes(s.t.Conn, s.vectors)
+	if err != nil {
+		return err
 	}
-	codes, err = s.t.Vectors.BinaryCodes(s.t.Conn, s.vectors)
-	return s.memory, vectors, codes, err
+	return f(s.vectors.Workspace, generations[0], codes)
 }
 
 // ReadableIDs calls f with the ids of memories of the workspace of which the model can read the text.
