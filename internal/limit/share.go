@@ -87,17 +87,6 @@ func (s *Shares[K]) TryAdd(key K, patience time.Duration, end func()) *Holding[K
 	return h
 }
 
-// TryMove moves a holding to a key, unless the key is at its share. It does not wait any more.
-func (h *Holding[K]) TryMove(key K) bool {
-	h.shares.mu.Lock()
-	defer h.shares.mu.Unlock()
-	if h.own != nil && key != h.key && h.shares.isFull(key) {
-		return false
-	}
-	h.shares.move(h, key, false)
-	return true
-}
-
 // Move moves a holding to a key. It waits from now on, or not any more.
 func (h *Holding[K]) Move(key K, waits bool) {
 	h.shares.mu.Lock()
@@ -223,15 +212,14 @@ func (s *Shares[K]) remove(h *Holding[K]) {
 
 type proverKey struct{}
 
-// WithProver returns a context whose calls report the users that they prove. The function may refuse a user.
-func WithProver(ctx context.Context, prove func(user Key) error) context.Context {
+// WithProver returns a context whose calls report the users that they prove.
+func WithProver(ctx context.Context, prove func(user Key)) context.Context {
 	return context.WithValue(ctx, proverKey{}, prove)
 }
 
-// Prove reports that a call has proved a credential of a user. It returns an error if the user holds its whole share.
-func Prove(ctx context.Context, user Key) error {
-	if prove, ok := ctx.Value(proverKey{}).(func(Key) error); ok {
-		return prove(user)
+// Prove reports that a call has proved a credential of a user.
+func Prove(ctx context.Context, user Key) {
+	if prove, ok := ctx.Value(proverKey{}).(func(Key)); ok {
+		prove(user)
 	}
-	return nil
 }

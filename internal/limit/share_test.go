@@ -40,9 +40,7 @@ func TestSharesEndStalledHoldingsWhileScarce(t *testing.T) {
 		s := heldShares{NewShares[Key](40, 10), t, map[Key]int{}}
 		network, other := Subnet("192.0.2.1"), Subnet("198.51.100.1")
 		held := s.add(network, 30)
-		if !held[0].TryMove(User("ann")) {
-			t.Fatal("a user without holdings is refused")
-		}
+		held[0].Move(User("ann"), false)
 		held[1].Resume()
 		kept := s.add(network, 1)[0]
 		kept.Remove()
@@ -72,31 +70,6 @@ func TestSharesEndStalledHoldingsWhileScarce(t *testing.T) {
 			t.Errorf("%d are left, of %d keys, %d above their share", s.total, len(s.held), len(s.above))
 		}
 	})
-}
-
-func TestSharesRefuseUserAtItsShare(t *testing.T) {
-	t.Parallel()
-	s, ann := NewShares[Key](8, 4), User("ann")
-	var held []*Holding[Key]
-	for i := range 5 {
-		h := s.Add(Subnet(fmt.Sprintf("192.0.%d.1", i)), func() { t.Error("a holding ends") })
-		testenv.Equal(t, h.TryMove(ann), i < 4, i)
-		held = append(held, h)
-	}
-	if !held[0].TryMove(ann) {
-		t.Error("a holding of the user is refused again")
-	}
-	held[1].Remove()
-	if !held[4].TryMove(ann) || !held[4].TryMove(User("bob")) {
-		t.Error("a free place is refused")
-	}
-	if err := Prove(t.Context(), ann); err != nil {
-		t.Error(err)
-	}
-	refused := loci.NewError(loci.CodeRateLimited)
-	if err := Prove(WithProver(t.Context(), func(Key) error { return refused }), ann); err != refused {
-		t.Error(err)
-	}
 }
 
 // TestSharesReplaceStalledHolding takes the share of ann, and then all.

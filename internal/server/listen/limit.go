@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/httpapi"
 	"github.com/loci-memory/loci/internal/limit"
 )
@@ -101,18 +100,9 @@ func withShares(h http.Handler, proxies httpapi.Proxies) http.Handler {
 				holding.Move(proxies.Subnet(r.RemoteAddr), false)
 			}
 		}()
-		h.ServeHTTP(w, r.WithContext(limit.WithProver(r.Context(), func(user limit.Key) error {
-			if !holding.TryMove(user) {
-				w.Header().Set("Connection", "close")
-				return connectionRefusal.Error(connectionRefusal.RetryAfter)
-			}
+		h.ServeHTTP(w, r.WithContext(limit.WithProver(r.Context(), func(user limit.Key) {
+			holding.Move(user, unread.Load())
 			httpapi.SetBodyTimeout(r, bodyTimeout)
-			return nil
 		})))
 	})
 }
-
-// connectionRefusal refuses a call of a user whose other calls hold its share of the connections.
-var connectionRefusal = limit.Refusal{Name: "connections of a user", Code: loci.CodeRateLimited,
-	RetryAfter: time.Second,
-	Message:    "Your other calls and streams hold as many connections as one user may: end some, and try again."}

@@ -2,12 +2,14 @@ package listen
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"net/http"
 	"net/netip"
+	"os"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/loci-memory/loci/internal/httpapi"
 	"github.com/loci-memory/loci/internal/limit"
@@ -94,32 +96,47 @@ func TestConnectionsStayWhileOthersAreFree(t *testing.T) {
 	}
 }
 
-// TestUserAtItsShareOfConnectionsIsRefused holds four calls of a user at a server of 16 connections.
-func TestUserAtItsShareOfConnectionsIsRefused(t *testing.T) {
+// TestUserAboveItsShareLosesStalledCalls holds slow bodies and whole requests of a user at a server of 16 connections.
+func TestUserAboveItsShareLosesStalledCalls(t *testing.T) {
 	t.Parallel()
 	s := startServer(t, 16, 0)
 	defer s.release()
-	call := func(path, user string) *testConn {
+	call := func(path, user string, length int) *testConn {
 		c := s.mustDial(t)
-		if _, err := fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: x\r\nAuthorization: %s\r\n\r\n", path, user); err != nil {
+		if _, err := fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: x\r\nAuthorization: %s\r\nContent-Length: %d\r\n\r\n",
+			path, user, length); err != nil {
 			t.Fatal(err)
 		}
 		return c
 	}
-	for range 4 {
-		call("/held", "ann")
+	var held, slow []*testConn
+	for range 6 {
+		held = append(held, call("/held", "ann", 0))
 		<-s.held
 	}
-	res, err := http.ReadResponse(call("/more", "ann").in, nil)
-	if err != nil {
-		t.Fatal(err)
+	for range 10 {
+		slow = append(slow, call("/slow/body", "ann", 2))
 	}
-	res.Body.Close()
-	if res.StatusCode != http.StatusTooManyRequests || !res.Close {
-		t.Errorf("%d, closes %v", res.StatusCode, res.Close)
+	for range 4 {
+		if _, err := call("/more", "bob", 0).answer(); err != nil {
+			t.Errorf("another user: %v", err)
+		}
 	}
-	if _, err := call("/more", "bob").answer(); err != nil {
-		t.Errorf("another user: %v", err)
+	ended := 0
+	for _, c := range slow {
+		testenv.NoError(t, c.SetReadDeadline(time.Now().Add(time.Millisecond)))
+		if _, err := c.answer(); !errors.Is(err, os.ErrDeadlineExceeded) {
+			ended++
+		}
+	}
+	if ended == 0 {
+		t.Error("no stalled call has ended")
+	}
+	s.release()
+	for _, c := range held {
+		if _, err := c.answer(); err != nil {
+			t.Errorf("a whole request of the user: %v", err)
+		}
 	}
 }
 
