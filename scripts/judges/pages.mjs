@@ -196,9 +196,11 @@ class Visitor {
     await this.leave(this.page.getByRole('link', { name: link, exact: true }))
   }
 
-  // leave clicks what leads to another page. The load event need not come where that page opens a program.
+  // leave clicks what leads to another page. The load event need not come where that page opens a program. A click is
+  // lost while the browser still opens a program for the page before: then it clicks once more.
   async leave(element) {
-    await Promise.all([this.page.waitForEvent('framenavigated'), element.click()])
+    const click = () => Promise.all([this.page.waitForEvent('framenavigated', { timeout: 15_000 }), element.click()])
+    await click().catch(click)
     await this.page.waitForLoadState('domcontentloaded')
   }
 }
