@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -16,13 +17,13 @@ import (
 	"github.com/loci-memory/loci"
 )
 
-// MigrationFiles are the migrations of this program, in the SQL of SQLite. ForPostgres translates them.
+// MigrationFiles are the migrations of this program, in the SQL of SQLite. MigrationsFor translates them.
 //
 //go:embed migrations
 var MigrationFiles embed.FS
 
-// toPostgres replaces the words of SQLite in a migration. A line that begins with "-- postgres: " is a statement for
-// PostgreSQL alone.
+// toPostgres replaces the words of SQLite in a migration. A line that begins with "-- postgres: " is for PostgreSQL
+// alone.
 var toPostgres = strings.NewReplacer(
 	"INTEGER PRIMARY KEY AUTOINCREMENT", "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
 	"INTEGER PRIMARY KEY", "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
@@ -38,27 +39,46 @@ var toPostgres = strings.NewReplacer(
 var NoTimeouts = []string{`SET LOCAL statement_timeout = 0`, `SET LOCAL lock_timeout = 0`,
 	`SET LOCAL idle_in_transaction_session_timeout = 0`}
 
-// ForPostgres returns the files of migrations in the SQL of PostgreSQL, without timeouts.
-func ForPostgres(migrations fs.FS) fs.FS { return postgresFS{migrations} }
+// computeChecksums is the line of a migration that computes the checksums of all rows. One that changes a column of
+// stored rows within their checksum ends with it.
+const computeChecksums = "-- compute checksums\n"
 
-type postgresFS struct{ fs.FS }
+// MigrationsFor returns the files of migrations in the SQL of a database, on PostgreSQL without timeouts.
+func MigrationsFor(d *Dialect, migrations fs.FS) fs.FS { return translatedFS{migrations, d} }
+
+type translatedFS struct {
+	fs.FS
+	dialect *Dialect
+}
 
 // Open opens a file, whose text is translated, or a folder.
-func (p postgresFS) Open(name string) (fs.File, error) {
-	f, err := p.FS.Open(name)
+func (t translatedFS) Open(name string) (fs.File, error) {
+	f, err := t.FS.Open(name)
 	if err != nil || path.Ext(name) != ".sql" {
 		return f, err
 	}
-	text, err := io.ReadAll(f)
-	return postgresFile{f, strings.NewReader(toPostgres.Replace(string(text)))}, err
+	content, err := io.ReadAll(f)
+	text := string(content)
+	if t.dialect.Postgres {
+		text = toPostgres.Replace(text)
+	}
+	if err == nil && strings.Contains(text, computeChecksums) {
+		var updates strings.Builder
+		for _, table := range slices.Sorted(maps.Keys(checksumTables(path.Base(name)))) {
+			fmt.Fprintf(&updates, "UPDATE %s SET %s = %s;\n", table, checksumColumn,
+				checksumTables(path.Base(name))[table].sum(t.dialect))
+		}
+		text = strings.ReplaceAll(text, computeChecksums, updates.String())
+	}
+	return translatedFile{f, strings.NewReader(text)}, err
 }
 
-type postgresFile struct {
+type translatedFile struct {
 	fs.File
 	text *strings.Reader
 }
 
-func (f postgresFile) Read(b []byte) (int, error) { return f.text.Read(b) }
+func (f translatedFile) Read(b []byte) (int, error) { return f.text.Read(b) }
 
 // LatestSchema is the number of the newest migration of this program.
 var LatestSchema = latestMigration(MigrationFiles)
@@ -83,15 +103,16 @@ func latestMigration(migrations fs.FS) (newest int64) {
 func orEmbedded(migrations fs.FS) fs.FS { return cmp.Or(migrations, fs.FS(MigrationFiles)) }
 
 // NewMigrator returns a provider that runs migrations on db. Without migrations it runs those of the program.
-func NewMigrator(dialect goose.Dialect, db *sql.DB, migrations fs.FS) (*goose.Provider, error) {
+func NewMigrator(d *Dialect, db *sql.DB, migrations fs.FS) (*goose.Provider, error) {
 	files, err := fs.Sub(orEmbedded(migrations), "migrations")
 	if err != nil {
 		return nil, err
 	}
-	if dialect == goose.DialectPostgres {
-		files = ForPostgres(files)
+	name := goose.DialectSQLite3
+	if d.Postgres {
+		name = goose.DialectPostgres
 	}
-	return goose.NewProvider(dialect, db, files, goose.WithDisableGlobalRegistry(true))
+	return goose.NewProvider(name, db, MigrationsFor(d, files), goose.WithDisableGlobalRegistry(true))
 }
 
 // NeedsMigration reports whether a database with schema have needs migrations to schema latest. An empty database has

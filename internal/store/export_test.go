@@ -11,8 +11,6 @@ import (
 	"testing/fstest"
 	"time"
 
-	"github.com/pressly/goose/v3"
-
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/query"
@@ -257,18 +255,16 @@ func WithNextMigrations(t testing.TB, o Options, migrations ...string) Options {
 // MigrateTo migrates a database to a schema.
 func MigrateTo(t testing.TB, db *sql.DB, version int64) {
 	t.Helper()
-	dialect := goose.DialectPostgres
-	if _, err := db.Exec(`PRAGMA journal_mode = WAL`); err == nil { // PostgreSQL has no pragma
-		dialect = goose.DialectSQLite3
-	}
-	p, err := sqldb.NewMigrator(dialect, db, sqldb.MigrationFiles)
+	_, err := db.Exec(`PRAGMA journal_mode = WAL`) // PostgreSQL has no pragma
+	d := &sqldb.Dialect{Postgres: err != nil}
+	p, err := sqldb.NewMigrator(d, db, sqldb.MigrationFiles)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := p.UpTo(context.Background(), version); err != nil {
 		t.Fatal(err)
 	}
-	if dialect == goose.DialectSQLite3 {
+	if !d.Postgres {
 		if _, err := db.Exec(fmt.Sprintf(`PRAGMA user_version = %d`, version)); err != nil {
 			t.Fatal(err)
 		}

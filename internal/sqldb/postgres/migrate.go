@@ -8,7 +8,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
-	"github.com/pressly/goose/v3"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
@@ -55,7 +54,7 @@ func migrate(ctx context.Context, config *pgxpool.Config, o sqldb.Options) error
 	o.LogMigration(have, latest)
 	db := stdlib.OpenDBFromPool(pool)
 	defer db.Close()
-	p, err := sqldb.NewMigrator(goose.DialectPostgres, db, o.Migrations)
+	p, err := sqldb.NewMigrator(dialect, db, o.Migrations)
 	if err != nil {
 		return err
 	}

@@ -289,26 +289,33 @@ type placeholderRewriter struct {
 
 var placeholders placeholderRewriter
 
-func (r *placeholderRewriter) rewrite(q string) string {
+func (r *placeholderRewriter) rewrite(q string) (t string, err error) {
 	r.mu.RLock()
 	t, ok := r.cache[q]
 	r.mu.RUnlock()
 	if ok {
-		return t
+		return t, nil
 	}
-	t = strings.ReplaceAll(q, "?", "$")
+	if t, err = sqldb.WithChecksums(q, dialect); err != nil {
+		return "", err
+	}
+	t = strings.ReplaceAll(t, "?", "$")
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.cache == nil || len(r.cache) >= maxRewrittenQueries {
 		r.cache = map[string]string{}
 	}
 	r.cache[q] = t
-	return t
+	return t, nil
 }
 
 func (c *conn) Exec(q string, args []any) (int64, error) {
 	sqldb.CountStatement()
-	tag, err := c.c.Exec(c.ctx, placeholders.rewrite(q), args...)
+	text, err := placeholders.rewrite(q)
+	if err != nil {
+		return 0, err
+	}
+	tag, err := c.c.Exec(c.ctx, text, args...)
 	return tag.RowsAffected(), markUnreadable(err)
 }
 
@@ -318,7 +325,11 @@ func (c *conn) Insert(q string, args []any) (rowID int64, err error) {
 
 func (c *conn) QueryRow(q string, args []any, dest []any) error {
 	sqldb.CountStatement()
-	err := c.c.QueryRow(c.ctx, placeholders.rewrite(q), args...).Scan(dest...)
+	text, err := placeholders.rewrite(q)
+	if err != nil {
+		return err
+	}
+	err = c.c.QueryRow(c.ctx, text, args...).Scan(dest...)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return sqldb.ErrNoRows
 	}
@@ -331,7 +342,11 @@ func (c *conn) QueryFew(q string, args []any, f func(sqldb.Row) error) error {
 
 func (c *conn) Query(q string, args []any, f func(sqldb.Row) error) error {
 	sqldb.CountStatement()
-	rows, err := c.c.Query(c.ctx, placeholders.rewrite(q), args...)
+	text, err := placeholders.rewrite(q)
+	if err != nil {
+		return err
+	}
+	rows, err := c.c.Query(c.ctx, text, args...)
 	if err != nil {
 		return markUnreadable(err)
 	}

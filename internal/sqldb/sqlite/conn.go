@@ -42,7 +42,11 @@ func (c *conn) prepare(q string) (*statement, error) {
 	if len(c.prepared) >= maxPrepared {
 		c.closeStatements()
 	}
-	raw, err := c.conn.Prepare(q)
+	text, err := sqldb.WithChecksums(q, dialect)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := c.conn.Prepare(text)
 	if err != nil {
 		return nil, markUnreadable(err)
 	}
@@ -255,6 +259,9 @@ func assign(dest any, v driver.Value) error {
 			*d = b
 			return nil
 		}
+	case *any:
+		*d = v
+		return nil
 	}
 	return convert(reflect.ValueOf(dest).Elem(), v)
 }

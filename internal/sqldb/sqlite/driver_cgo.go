@@ -3,17 +3,26 @@
 package sqlite
 
 import (
+	"database/sql"
 	"errors"
 	"syscall"
 
 	"github.com/mattn/go-sqlite3"
+
+	"github.com/loci-memory/loci/internal/sqldb"
 )
 
-// Driver is the name of the module, and SQLName the name that it registers in database/sql.
+// Driver is the name of the module, and SQLName the name in database/sql.
 const (
 	Driver  = "mattn"
-	SQLName = "sqlite3"
+	SQLName = "sqlite3-loci"
 )
+
+func init() {
+	sql.Register(SQLName, &sqlite3.SQLiteDriver{ConnectHook: func(c *sqlite3.SQLiteConn) error {
+		return c.RegisterFunc(sqldb.ChecksumFunction, sqldb.Checksum, true)
+	}})
+}
 
 // extendedCode returns SQLite's extended result code of err, or 0.
 func extendedCode(err error) int {

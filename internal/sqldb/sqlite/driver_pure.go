@@ -3,10 +3,13 @@
 package sqlite
 
 import (
+	"database/sql/driver"
 	"errors"
 	"syscall"
 
 	"modernc.org/sqlite"
+
+	"github.com/loci-memory/loci/internal/sqldb"
 )
 
 // Driver is the name of the module, and SQLName the name that it registers in database/sql.
@@ -14,6 +17,18 @@ const (
 	Driver  = "modernc"
 	SQLName = "sqlite"
 )
+
+func init() {
+	sqlite.MustRegisterDeterministicScalarFunction(sqldb.ChecksumFunction, -1,
+		func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
+			sum, _ := args[0].(int64)
+			pairs := make([]any, len(args)-1)
+			for i, a := range args[1:] {
+				pairs[i] = a
+			}
+			return sqldb.Checksum(sum, pairs...), nil
+		})
+}
 
 // extendedCode returns SQLite's extended result code of err, or 0.
 func extendedCode(err error) int {

@@ -34,7 +34,7 @@ func (c *conn) migrate(ctx context.Context, db *sql.DB, o sqldb.Options) error {
 	if _, err := db.ExecContext(ctx, fmt.Sprintf(`PRAGMA busy_timeout = %d`, maxBusyTimeout)); err != nil {
 		return err
 	}
-	p, err := sqldb.NewMigrator(goose.DialectSQLite3, db, o.Migrations)
+	p, err := sqldb.NewMigrator(dialect, db, o.Migrations)
 	if err != nil {
 		return err
 	}

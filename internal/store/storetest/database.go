@@ -8,6 +8,7 @@ import (
 	"database/sql"
 	"encoding/hex"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -35,8 +36,38 @@ type Database struct {
 func (d Database) Open(t testing.TB, o store.Options) *store.Store {
 	t.Helper()
 	s := testenv.Must(d.TryOpen(o))(t)
-	t.Cleanup(func() { s.Close() })
+	t.Cleanup(func() {
+		checkRows(t, s)
+		s.Close()
+	})
 	return s
+}
+
+// written has the names of the tests that write rows behind the store's back.
+var written sync.Map
+
+// checkRows compares all rows with their checksums, unless the test has written rows of its own or closed the store.
+func checkRows(t testing.TB, s *store.Store) {
+	if _, has := written.Load(t.Name()); has {
+		return
+	}
+	for _, table := range sqldb.ChecksumTables() {
+		for after := []any(nil); ; {
+			last, err := sqldb.SystemRead(context.Background(), s.DB(), "check rows", func(tx *sqldb.Tx) ([]any, error) {
+				damaged, last, err := table.Check(tx, after, 1000)
+				if len(damaged) > 0 {
+					t.Errorf("the checksum of %s and %d more rows is another one", damaged[0], len(damaged)-1)
+				}
+				return last, err
+			})
+			if err != nil {
+				t.Logf("%s: %v", table.Name, err)
+			}
+			if after = last; err != nil || last == nil {
+				break
+			}
+		}
+	}
 }
 
 // TryOpen opens the database, which the caller closes.
@@ -73,6 +104,7 @@ func (d Database) DB(t testing.TB) *sql.DB {
 
 func (d Database) openDB(t testing.TB) *sql.DB {
 	t.Helper()
+	written.Store(t.Name(), true)
 	driver, name := "pgx", d.Address
 	if d.Dir != "" {
 		// Each driver has its own name for the timeout, and ignores that of the other.

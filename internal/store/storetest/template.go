@@ -126,7 +126,7 @@ func migrateTemplate(ctx context.Context, server, name string) error {
 // templateName depends on the text of the migrations.
 func templateName() (string, error) {
 	hash := fnv.New64a()
-	migrations := sqldb.ForPostgres(sqldb.MigrationFiles)
+	migrations := sqldb.MigrationsFor(&sqldb.Dialect{Postgres: true}, sqldb.MigrationFiles)
 	err := fs.WalkDir(migrations, ".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
