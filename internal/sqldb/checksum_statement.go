@@ -153,7 +153,10 @@ func (s *statement) insert(i int) error {
 	columns := group(s.tokens[i].text)
 	s.add(s.tokens[i].end-1, ", "+checksumColumn)
 	conflict := s.find(i, "ON", "RETURNING")
-	switch i++; s.tokens[i].text {
+	if i++; i >= len(s.tokens) {
+		return fmt.Errorf("it has no VALUES and no SELECT")
+	}
+	switch s.tokens[i].text {
 	case "VALUES":
 		for i++; i < conflict; i += 2 {
 			if err := s.addSum(columns, group(s.tokens[i].text), s.tokens[i].end-1); err != nil {
