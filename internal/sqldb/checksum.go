@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -206,9 +207,27 @@ func (t *ChecksumTable) sum(d *Dialect) string {
 	return sumOf(d, "0", values)
 }
 
-// Check compares up to limit rows after a key with their checksums, in the order of the primary key. It returns the
-// names of the rows that have another one, and the key of the last row, which is nil after the last one of the table.
-func (t *ChecksumTable) Check(tx *Tx, after []any, limit int) (damaged []string, last []any, err error) {
+// checksumUpdates returns statements that compute the checksums of all rows of tables.
+func checksumUpdates(d *Dialect, tables map[string]*ChecksumTable) string {
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(tables)) {
+		fmt.Fprintf(&b, "UPDATE %s SET %s = %s;\n", name, checksumColumn, tables[name].sum(d))
+	}
+	return b.String()
+}
+
+// ChecksumUpdates returns statements that compute the checksums of all rows. Tests run them after rows of their own.
+func ChecksumUpdates(d *Dialect) string { return checksumUpdates(d, ChecksumTables()) }
+
+// A DamagedRow is a row that does not match its checksum.
+type DamagedRow struct {
+	ID  string // "" in a table without ids
+	Key string // the primary key, without hashes
+}
+
+// Check compares up to limit rows after a key with their checksums, in the order of the primary key. It returns those
+// that have another one, and the key of the last row, which is nil after the last one of the table.
+func (t *ChecksumTable) Check(tx *Tx, after []any, limit int) (damaged []DamagedRow, last []any, err error) {
 	id := t.ID
 	if id == "" {
 		id = "''"
@@ -233,7 +252,7 @@ func (t *ChecksumTable) Check(tx *Tx, after []any, limit int) (damaged []string,
 		}
 		err := r.Scan(dest...)
 		if rows++; isDamaged {
-			damaged = append(damaged, t.nameOf(id, last))
+			damaged = append(damaged, DamagedRow{id, keyText(last)})
 		}
 		return err
 	})
@@ -243,16 +262,13 @@ func (t *ChecksumTable) Check(tx *Tx, after []any, limit int) (damaged []string,
 	return damaged, last, err
 }
 
-// nameOf returns the name of a row for people: the table with the id, or with its key. A hash is no name.
-func (t *ChecksumTable) nameOf(id string, key []any) string {
-	if id != "" {
-		return t.Name + " " + id
-	}
+// keyText returns a key for people. A hash is none.
+func keyText(key []any) string {
 	var parts []string
 	for _, k := range key {
 		if _, isHash := k.([]byte); !isHash {
 			parts = append(parts, fmt.Sprint(k))
 		}
 	}
-	return strings.TrimSpace(t.Name + " " + strings.Join(parts, "/"))
+	return strings.Join(parts, ", ")
 }

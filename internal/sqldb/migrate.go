@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -62,13 +61,8 @@ func (t translatedFS) Open(name string) (fs.File, error) {
 	if t.dialect.Postgres {
 		text = toPostgres.Replace(text)
 	}
-	if err == nil && strings.Contains(text, computeChecksums) {
-		var updates strings.Builder
-		for _, table := range slices.Sorted(maps.Keys(checksumTables(path.Base(name)))) {
-			fmt.Fprintf(&updates, "UPDATE %s SET %s = %s;\n", table, checksumColumn,
-				checksumTables(path.Base(name))[table].sum(t.dialect))
-		}
-		text = strings.ReplaceAll(text, computeChecksums, updates.String())
+	if strings.Contains(text, computeChecksums) {
+		text = strings.ReplaceAll(text, computeChecksums, checksumUpdates(t.dialect, checksumTables(path.Base(name))))
 	}
 	return translatedFile{f, strings.NewReader(text)}, err
 }

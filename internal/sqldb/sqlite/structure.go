@@ -15,6 +15,7 @@ import (
 type StructureDamage struct {
 	Name    string // "" if the damage belongs to neither
 	IsIndex bool
+	Table   string // of an index
 	Detail  string
 }
 
@@ -49,14 +50,16 @@ func (d *database) CheckStructure(ctx context.Context) ([]StructureDamage, error
 		return nil, err
 	}
 	defer c.close()
-	k := structureScan{c: c, roots: map[int64]string{}, indexes: map[string]bool{}, position: map[DamageKey]int{}}
+	k := structureScan{c: c, roots: map[int64]string{}, indexes: map[string]string{}, position: map[DamageKey]int{}}
 	var tables []string
-	err = c.queryContext(ctx, `SELECT name, type, rootpage FROM sqlite_schema WHERE rootpage > 0`, nil,
+	err = c.queryContext(ctx, `SELECT name, type, tbl_name, rootpage FROM sqlite_schema WHERE rootpage > 0`, nil,
 		func(r sqldb.Row) error {
-			var name, kind string
+			var name, kind, table string
 			var root int64
-			err := r.Scan(&name, &kind, &root)
-			if k.roots[root], k.indexes[name] = name, kind == "index"; kind == "table" {
+			err := r.Scan(&name, &kind, &table, &root)
+			if k.roots[root] = name; kind == "index" {
+				k.indexes[name] = table
+			} else {
 				tables = append(tables, name)
 			}
 			return err
@@ -82,8 +85,8 @@ func (d *database) CheckStructure(ctx context.Context) ([]StructureDamage, error
 // A structureScan collects the lines of SQLite's check by table and index.
 type structureScan struct {
 	c        *conn
-	roots    map[int64]string // names of tables and indexes by root page
-	indexes  map[string]bool
+	roots    map[int64]string  // names of tables and indexes by root page
+	indexes  map[string]string // their tables
 	list     []StructureDamage
 	position map[DamageKey]int // in list
 }
@@ -109,7 +112,7 @@ func (k *structureScan) run(ctx context.Context, q string) (ended string, err er
 }
 
 func (k *structureScan) report(name, line string) {
-	found := StructureDamage{Name: name, IsIndex: k.indexes[name], Detail: line}
+	found := StructureDamage{Name: name, IsIndex: k.indexes[name] != "", Table: k.indexes[name], Detail: line}
 	n, known := k.position[found.Key()]
 	if !known {
 		k.position[found.Key()] = len(k.list)

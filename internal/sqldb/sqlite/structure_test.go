@@ -7,7 +7,7 @@ import (
 
 func TestDamageOfAnIndexAndUnusedPagesAreRepairable(t *testing.T) {
 	t.Parallel()
-	k := structureScan{indexes: map[string]bool{"a": true, "b": true, "c": true, "d": true},
+	k := structureScan{indexes: map[string]string{"a": "t", "b": "t", "c": "t", "d": "t"},
 		position: map[DamageKey]int{}}
 	for _, line := range []string{"Page 7: never used", "Freelist: size is 3 but should be 4", "Page 8: never used",
 		"row 1 missing from index a", "row 1 values differ from index b", "wrong # of entries in index c",
@@ -16,10 +16,10 @@ func TestDamageOfAnIndexAndUnusedPagesAreRepairable(t *testing.T) {
 	}
 	want := []StructureDamage{{Detail: "Page 7: never used, and more"},
 		{Detail: "Freelist: size is 3 but should be 4"},
-		{Name: "a", IsIndex: true, Detail: "row 1 missing from index a, and more"},
-		{Name: "b", IsIndex: true, Detail: "row 1 values differ from index b"},
-		{Name: "c", IsIndex: true, Detail: "wrong # of entries in index c"},
-		{Name: "d", IsIndex: true, Detail: "rowid not at end-of-record for row 1 of index d"}}
+		{Name: "a", IsIndex: true, Table: "t", Detail: "row 1 missing from index a, and more"},
+		{Name: "b", IsIndex: true, Table: "t", Detail: "row 1 values differ from index b"},
+		{Name: "c", IsIndex: true, Table: "t", Detail: "wrong # of entries in index c"},
+		{Name: "d", IsIndex: true, Table: "t", Detail: "rowid not at end-of-record for row 1 of index d"}}
 	if !slices.Equal(k.list, want) {
 		t.Errorf("%+v", k.list)
 	}

@@ -23,6 +23,7 @@ func (x *fileTest) damage(statement string) {
 	x.t.Helper()
 	x.d.Exec(x.t, strings.NewReplacer("{a}", `'`+string(x.active[0])+`'`, "{memory}", `'`+string(x.memories[0].ID)+
 		`'`).Replace(statement))
+	x.d.ComputeChecksums(x.t)
 }
 
 // find checks the store, and fails unless it finds one inconsistency with these words.

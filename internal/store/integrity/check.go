@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"sync"
 	"sync/atomic"
 
 	"github.com/loci-memory/loci"
@@ -25,6 +26,9 @@ type Checker struct {
 	eraser     *erasedb.Eraser
 	jobs       *jobdb.Queue
 	invalidate func(workspace int64) // drops cached data of a workspace
+
+	sampling sync.Mutex
+	position rowPosition // of the samples of rows
 }
 
 // New returns a checker of a store.
@@ -116,7 +120,11 @@ func (c *Checker) Check(ctx context.Context, o Options) (sum Report, err error) 
 			o.Progress(checked)
 		}
 	}
-	if err = c.checkStructure(ctx, &sum, o); err == nil {
+	damaged, err := c.checkChecksums(ctx, &sum, o)
+	if err == nil {
+		err = c.checkStructure(ctx, &sum, o, damaged)
+	}
+	if err == nil {
 		err = c.reportUnreadable(c.index.ReindexOutdated(ctx), &sum, "the keyword index cannot be brought up to date")
 	}
 	if err == nil {
@@ -206,10 +214,16 @@ func (c *Checker) checkWorkspace(ctx context.Context, w workspaceCheck, sum *Rep
 	return nil
 }
 
-// Sample checks a random memory and its neighbours in the workspace, and adds to InconsistencyCount. It reads each
-// segment that holds them once.
+// sampledRows is the number of rows that a sample compares with their checksums.
+const sampledRows = 200
+
+// Sample checks a random memory and its neighbours in the workspace, and the next rows of other tables, and adds to
+// InconsistencyCount. It reads each segment that holds the memories once.
 func (c *Checker) Sample(ctx context.Context, memories int) (sum Report, err error) {
 	sum.Inconsistencies = []Inconsistency{}
+	if err = c.sampleRows(ctx, sampledRows, &sum); err != nil {
+		return sum, err
+	}
 	w, err := sqldb.SystemRead(ctx, c.db, "choose memories to inspect",
 		func(t *sqldb.Tx) (w workspaceCheck, err error) {
 			var minimum, maximum int64
@@ -231,10 +245,10 @@ func (c *Checker) Sample(ctx context.Context, memories int) (sum Report, err err
 			}
 			return w, err
 		})
-	if errors.Is(err, sqldb.ErrNoRows) {
-		return sum, nil
-	}
-	if err == nil {
+	switch {
+	case errors.Is(err, sqldb.ErrNoRows):
+		err = nil
+	case err == nil:
 		sum.Workspaces, w.checker, w.progress = 1, c, func(int) {}
 		err = c.checkWorkspace(ctx, w, &sum, Options{})
 	}

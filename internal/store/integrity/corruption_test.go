@@ -121,6 +121,8 @@ func (d *structureDB) CheckStructure(context.Context) (list []sqlite.StructureDa
 	return list, nil
 }
 
+func (d *structureDB) KeepEvidence(context.Context, []string) (string, error) { return "", nil }
+
 func (d *structureDB) RebuildIndexes(context.Context, []string, bool) (map[string]error, error) {
 	return nil, nil
 }

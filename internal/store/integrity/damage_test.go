@@ -281,6 +281,9 @@ func (x *damageTest) compare(list []damage, owner map[string]int, repair bool, w
 	x.t.Helper()
 	kinds, says := make([][]string, len(list)), make([]string, len(list))
 	for _, f := range checkIntegrity(x.t, x.s, repair).Inconsistencies {
+		if strings.HasPrefix(f.Detail, "the checksum of row") {
+			continue // the value has another type than its column, beside what its own check finds
+		}
 		i, ok := owner[f.ID]
 		if text, _ := json.Marshal(f); !ok || strings.Contains(string(text), "sentence") || repair && !f.Repaired &&
 			f.Repair != integrity.RestoreAdvice {

@@ -89,7 +89,8 @@ func TestEqualNumbersOfReceiptsAreFoundAndRepaired(t *testing.T) {
 		} else {
 			x.damage(`CREATE TABLE copies AS SELECT * FROM receipts; DROP TABLE receipts;
 				CREATE TABLE receipts (row_id INTEGER PRIMARY KEY, message BIGINT NOT NULL, agent BIGINT NOT NULL,
-					workspace BIGINT NOT NULL, number BIGINT NOT NULL, status TEXT NOT NULL, updated_at BIGINT NOT NULL, UNIQUE (message, agent));
+					workspace BIGINT NOT NULL, number BIGINT NOT NULL, status TEXT NOT NULL, updated_at BIGINT NOT NULL,
+					row_checksum BIGINT NOT NULL, UNIQUE (message, agent));
 				INSERT INTO receipts SELECT * FROM copies; DROP TABLE copies`)
 		}
 		x.damage(`UPDATE receipts SET number = 1 WHERE agent = {to}`)

@@ -203,6 +203,7 @@ func (x *mailTest) addMessages(t *testing.T, from, to *identity.Actor, n int) {
 		x.workspace, x.row_id, 'unread', x.created_at FROM messages x WHERE x.content = 'one of many' AND x.to_agent = '`+string(to.AgentID)+`'`)
 	x.d.Exec(t, `UPDATE agents SET last_number = (SELECT max(r.number) FROM receipts r WHERE r.agent = agents.row_id)
 		WHERE id = '`+string(to.AgentID)+`'`)
+	x.d.ComputeChecksums(t)
 }
 
 // A countingDB counts the write transactions.

@@ -67,6 +67,7 @@ func TestPurgedMemoryLeavesNoByteInSessions(t *testing.T) {
 		quoting.event("stays", loci.EventNote, "A note that stays", nil)
 		d.Exec(t, `UPDATE candidates SET similar_to = '[{"memoryId":"`+string(m.ID)+`","score":0.9}]'
 			WHERE id = '`+string(similar.ID)+`'`)
+		d.ComputeChecksums(t)
 		changeContent(t, server, ann, m.ID, "Clankerblossoms in nothing but a version") // equal texts are of a version
 		analyze(t, d)
 		requireTraces(t, d, "mbrosial", "lummoxite", "ibbernack", "ickerdoodle", "東西南北", "ankerblossom")

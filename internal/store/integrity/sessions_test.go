@@ -101,6 +101,7 @@ func addEvents(t *testing.T, d storetest.Database, n int) {
 		created_at) `+numbers+`SELECT 'many' || n, s.row_id, 'many' || n, 'prompt', '', 'user',
 		'an ordinary text of a prompt', '', 0, 0 FROM numbers, sessions s`)
 	d.Exec(t, `UPDATE sessions SET events = (SELECT count(*) FROM session_events v WHERE v.session = sessions.row_id)`)
+	d.ComputeChecksums(t)
 }
 
 // sessionTables are the tables that have rows of sessions.

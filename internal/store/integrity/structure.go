@@ -15,11 +15,13 @@ type structureChecker interface {
 	// RebuildIndexes rebuilds indexes from their tables, and returns the errors by index. With space it also frees
 	// unused pages.
 	RebuildIndexes(ctx context.Context, names []string, space bool) (failed map[string]error, err error)
+	// KeepEvidence writes the entries of indexes that differ from their rows to a file.
+	KeepEvidence(ctx context.Context, indexes []string) (path string, err error)
 }
 
-// checkStructure runs the database's own check first, as its findings explain later ones. A repair rebuilds damaged
-// indexes.
-func (c *Checker) checkStructure(ctx context.Context, sum *Report, o Options) error {
+// checkStructure runs the database's own check. A repair rebuilds a damaged index if the rows of its table match their
+// checksums. Otherwise neither is proved, and it keeps the values of both in a file.
+func (c *Checker) checkStructure(ctx context.Context, sum *Report, o Options, damaged map[string]bool) error {
 	db, ok := c.db.DB.(structureChecker)
 	if !ok {
 		return nil // PostgreSQL: pg_amcheck is for its operator
@@ -28,17 +30,31 @@ func (c *Checker) checkStructure(ctx context.Context, sum *Report, o Options) er
 	if err != nil {
 		return c.reportUnreadable(err, sum, "the structure of the database cannot be read")
 	}
-	left, failed := map[sqlite.DamageKey]bool{}, map[string]error{}
+	isOfMemories := func(f sqlite.StructureDamage) bool { return f.Table == "memories" }
+	if slices.ContainsFunc(list, isOfMemories) {
+		if damaged["memories"], err = c.hasDamagedMemories(ctx); err != nil {
+			return err
+		}
+	}
+	evidence, left, failed := "", map[sqlite.DamageKey]bool{}, map[string]error{}
 	if o.Repair && len(list) > 0 {
-		var names []string
+		var proved, unproved []string
 		space := false
 		for _, f := range list {
-			if f.IsIndex {
-				names = append(names, f.Name)
+			switch {
+			case f.IsIndex && damaged[f.Table]:
+				unproved = append(unproved, f.Name)
+			case f.IsIndex:
+				proved = append(proved, f.Name)
 			}
 			space = space || !f.IsIndex && f.Repairable()
 		}
-		if failed, err = db.RebuildIndexes(ctx, names, space); err != nil {
+		if len(unproved) > 0 {
+			if evidence, err = db.KeepEvidence(ctx, unproved); err != nil {
+				return err
+			}
+		}
+		if failed, err = db.RebuildIndexes(ctx, proved, space); err != nil {
 			return err
 		}
 		after, err := db.CheckStructure(ctx)
@@ -55,6 +71,10 @@ func (c *Checker) checkStructure(ctx context.Context, sum *Report, o Options) er
 	for _, f := range list {
 		found := Inconsistency{Kind: InconsistentStructure, ID: f.Name, Detail: f.Detail}
 		switch {
+		case f.IsIndex && damaged[f.Table] && !o.Repair:
+			found.Repair = "rows of the table are damaged too: --repair keeps the values of both in a file"
+		case f.IsIndex && damaged[f.Table]:
+			found.Repair = "not rebuilt, as rows of its table are damaged too: " + evidence + " has the values of both"
 		case !o.Repair && f.IsIndex:
 			found.Repair = "the table is whole: --repair rebuilds the index from it"
 		case !o.Repair:

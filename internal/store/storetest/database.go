@@ -56,7 +56,7 @@ func checkRows(t testing.TB, s *store.Store) {
 			last, err := sqldb.SystemRead(context.Background(), s.DB(), "check rows", func(tx *sqldb.Tx) ([]any, error) {
 				damaged, last, err := table.Check(tx, after, 1000)
 				if len(damaged) > 0 {
-					t.Errorf("the checksum of %s and %d more rows is another one", damaged[0], len(damaged)-1)
+					t.Errorf("%s: the checksum of %v and %d more rows is another one", table.Name, damaged[0], len(damaged)-1)
 				}
 				return last, err
 			})
@@ -122,6 +122,12 @@ func (d Database) Exec(t testing.TB, q string) {
 	db := d.openDB(t)
 	defer db.Close()
 	testenv.Must(db.Exec(q))(t)
+}
+
+// ComputeChecksums computes the checksums of all rows, after statements behind the store's back.
+func (d Database) ComputeChecksums(t testing.TB) {
+	t.Helper()
+	d.Exec(t, sqldb.ChecksumUpdates(&sqldb.Dialect{Postgres: d.Address != ""}))
 }
 
 // Query returns the only column of a query.
