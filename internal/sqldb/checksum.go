@@ -31,6 +31,7 @@ var unsummed = map[string][]string{
 	"attachments":  {"atlas"},
 	"candidates":   {"workspace", "atlas", "user_id", "unit", "memory"},
 	"compilations": {"memory"},
+	"memories":     {"hash", "superseded_by", "supersedes", "attachments"},
 	"messages":     {"thread_id"},
 	"policies":     {"atlas"},
 	"receipts":     {"workspace", "number"},

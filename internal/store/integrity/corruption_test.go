@@ -50,6 +50,7 @@ func onSQLiteFile(t *testing.T, f func(t *testing.T, d storetest.Database, actor
 // damage changes bytes of a database that is closed.
 func corruptFile(t *testing.T, d storetest.Database, change func(file []byte, pageSize int)) {
 	t.Helper()
+	storetest.MarkWritten(t)
 	path := filepath.Join(d.Dir, sqlite.FileName)
 	file := testenv.Must(os.ReadFile(path))(t)
 	change(file, int(file[16])<<8|int(file[17]))
