@@ -27,6 +27,7 @@ import (
 	"github.com/loci-memory/loci/internal/sqldb/sqlite"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/integrity"
+	"github.com/loci-memory/loci/internal/store/purge"
 	"github.com/loci-memory/loci/internal/store/sessiondb"
 	"github.com/loci-memory/loci/internal/vector"
 )
@@ -247,10 +248,10 @@ func (a *Admin) DisableUser(ctx context.Context, email string, disabled bool) (l
 
 // DeleteUser counts what goes with a user, and deletes it if apply is set. A running server erases the personal
 // workspace in the background.
-func (a *Admin) DeleteUser(ctx context.Context, email string, apply bool) (integrity.PurgeResult, error) {
+func (a *Admin) DeleteUser(ctx context.Context, email string, apply bool) (purge.Result, error) {
 	_, err := a.Service.DeleteUser(ctx, loci.Email(email), true)
 	if err != nil {
-		return integrity.PurgeResult{}, withEmail(email, err)
+		return purge.Result{}, withEmail(email, err)
 	}
 	n, err := a.Integrity.CountUser(ctx, loci.Email(email))
 	if err == nil && apply {

@@ -14,8 +14,8 @@ import (
 // A row of a checksummed table has a checksum of its columns in the column row_checksum. WithChecksums adds it to each
 // statement that writes such a table, so no caller can forget it. The checksum is the exclusive or of a hash of each
 // column with its name. So an UPDATE reads and hashes the columns that it writes alone, and damage of another column
-// stays visible. An empty value (NULL, 0, false, an empty text or BLOB) has the hash 0: a new column with such a default leaves
-// the checksums of earlier rows valid.
+// stays visible. An empty value (NULL, 0, false, an empty text or BLOB) has the hash 0: a new column with such a
+// default leaves the checksums of earlier rows valid.
 
 const checksumColumn = "row_checksum"
 

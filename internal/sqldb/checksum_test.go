@@ -73,7 +73,8 @@ func TestStatementsThatCannotWriteChecksumsFail(t *testing.T) {
 func TestChecksumsTellValuesApart(t *testing.T) {
 	t.Parallel()
 	seen := map[int64]any{}
-	for _, value := range []any{int64(1), int64(-1), int64(256), 1.0, 0.5, "1", "a", "aa", "\x01", []byte{1}, []byte("a")} {
+	for _, value := range []any{int64(1), int64(-1), int64(256), 1.0, 0.5, "1", "a", "aa", "\x01",
+		[]byte{1}, []byte("a")} {
 		sum := Checksum(0, "a", value)
 		if other, is := seen[sum]; is || sum == 0 {
 			t.Errorf("%T %[1]v has the checksum of %v", value, other)

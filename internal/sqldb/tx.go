@@ -161,3 +161,15 @@ func (t *Tx) RepeatableRead(f func() error) error {
 	defer t.Exec(`ROLLBACK`) // if it fails, the pool closes the connection
 	return f()
 }
+
+// ReadWithoutTimeout runs f in one snapshot, without the statement timeout of PostgreSQL: a large table takes longer.
+func (t *Tx) ReadWithoutTimeout(f func() error) error {
+	return t.RepeatableRead(func() error {
+		if t.Dialect.Postgres {
+			if _, err := t.Exec(`SET LOCAL statement_timeout = 0`); err != nil {
+				return err
+			}
+		}
+		return f()
+	})
+}

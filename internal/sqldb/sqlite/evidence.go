@@ -74,8 +74,9 @@ func (c *conn) compareEntries(ctx context.Context, index string, keep func(any) 
 		condition = " WHERE " + where
 	}
 	all, table := append(slices.Clone(key), columns...), quoteIdentifier(e.Table)
-	q := "SELECT i." + strings.Join(all, ", i.") + ", r." + key[0] + " IS NOT NULL, r." + strings.Join(columns, ", r.") +
-		" FROM (SELECT " + strings.Join(all, ", ") + " FROM " + table + " INDEXED BY " + quoteIdentifier(index) +
+	q := "SELECT i." + strings.Join(all, ", i.") + ", r." + key[0] + " IS NOT NULL, r." +
+		strings.Join(columns, ", r.") + " FROM (SELECT " + strings.Join(all, ", ") + " FROM " + table +
+		" INDEXED BY " + quoteIdentifier(index) +
 		condition + ") AS i LEFT JOIN " + table + " AS r NOT INDEXED ON " + pairs(key, "=", " AND ") +
 		" WHERE " + pairs(columns, "IS NOT", " OR ") + fmt.Sprintf(" LIMIT %d", maxEvidence)
 	return c.queryContext(ctx, q, nil, func(r sqldb.Row) error {

@@ -15,17 +15,16 @@ import (
 	"github.com/loci-memory/loci/internal/store/embeddb"
 	"github.com/loci-memory/loci/internal/store/erasedb"
 	"github.com/loci-memory/loci/internal/store/indexdb"
-	"github.com/loci-memory/loci/internal/store/jobdb"
+	"github.com/loci-memory/loci/internal/store/purge"
 )
 
-// A Checker checks and repairs a database, and purges records from it.
+// A Checker checks and repairs a database. A purge that was cut off is finished by a repair.
 type Checker struct {
-	db         *sqldb.Handle
-	index      *indexdb.Index
-	embedder   *embeddb.Worker
-	eraser     *erasedb.Eraser
-	jobs       *jobdb.Queue
-	invalidate func(workspace int64) // drops cached data of a workspace
+	*purge.Purger
+	db       *sqldb.Handle
+	index    *indexdb.Index
+	embedder *embeddb.Worker
+	eraser   *erasedb.Eraser
 
 	sampling sync.Mutex
 	position rowPosition // of the samples of rows
@@ -33,8 +32,7 @@ type Checker struct {
 
 // New returns a checker of a store.
 func New(s *store.Store) *Checker {
-	return &Checker{db: s.DB(), index: s.Index(), embedder: s.Embedder(), eraser: s.Eraser(), jobs: s.Jobs(),
-		invalidate: s.Invalidate}
+	return &Checker{Purger: purge.New(s), db: s.DB(), index: s.Index(), embedder: s.Embedder(), eraser: s.Eraser()}
 }
 
 // An Inconsistency is derived data that do not match the rows, or rows that contradict each other. It never holds the

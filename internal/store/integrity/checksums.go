@@ -84,7 +84,7 @@ func (c *Checker) hasDamagedMemories(ctx context.Context) (has bool, err error) 
 	const batch = 200
 	for after, n := int64(0), batch; n == batch && err == nil && !has; {
 		n = 0
-		_, err = sqldb.SystemRead(ctx, c.db, "compare memories with their checksums", func(t *sqldb.Tx) (_ bool, err error) {
+		_, err = sqldb.SystemRead(ctx, c.db, "compare memories", func(t *sqldb.Tx) (_ bool, err error) {
 			return has, t.Query(`SELECT`+indexdb.MemoryRowColumns+`FROM memories e WHERE e.row_id > ?1
 				ORDER BY e.row_id LIMIT ?2`, []any{after, batch}, func(r sqldb.Row) error {
 				var m indexdb.MemoryRow

@@ -16,6 +16,7 @@ import (
 	"github.com/loci-memory/loci/internal/store/erasedb"
 	"github.com/loci-memory/loci/internal/store/integrity"
 	"github.com/loci-memory/loci/internal/store/memorydb"
+	"github.com/loci-memory/loci/internal/store/purge"
 	"github.com/loci-memory/loci/internal/store/storetest"
 	"github.com/loci-memory/loci/internal/testenv"
 )
@@ -121,7 +122,7 @@ func TestDeletionsDeleteObjects(t *testing.T) {
 	deleteMemory := both(func(x *fileTest, i int, actor *identity.Actor) {
 		testenv.Must(x.service.DeleteMemory(ctx, actor, loci.DeleteMemory{MemoryID: x.memories[i].ID}))(x.t)
 	})
-	purge := func(did integrity.PurgeResult, err error) func(x *fileTest, attachments int64) {
+	purge := func(did purge.Result, err error) func(x *fileTest, attachments int64) {
 		return func(x *fileTest, attachments int64) {
 			x.t.Helper()
 			if err != nil || did.Attachments != attachments {

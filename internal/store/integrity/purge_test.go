@@ -21,6 +21,7 @@ import (
 	"github.com/loci-memory/loci/internal/store/accountdb"
 	"github.com/loci-memory/loci/internal/store/integrity"
 	"github.com/loci-memory/loci/internal/store/memorydb"
+	"github.com/loci-memory/loci/internal/store/purge"
 	"github.com/loci-memory/loci/internal/store/storetest"
 	"github.com/loci-memory/loci/internal/testenv"
 	"github.com/loci-memory/loci/internal/vector"
@@ -369,7 +370,7 @@ func TestPurgeThatWasCutOffIsFinished(t *testing.T) {
 		if _, err := integrity.New(s).PurgeMemory(ended, m.ID, true); err == nil {
 			t.Error("a call that was cancelled purges")
 		}
-		if did, err := integrity.New(s).PurgeMemory(ctx, m.ID, true); err != nil || did != (integrity.PurgeResult{}) {
+		if did, err := integrity.New(s).PurgeMemory(ctx, m.ID, true); err != nil || did != (purge.Result{}) {
 			t.Errorf("purged %+v, %v", did, err)
 		}
 		if _, err := integrity.New(s).PurgeMemory(ctx, m.ID, true); !loci.Is(err, loci.CodeNotFound) {

@@ -53,14 +53,14 @@ func (c *Checker) checkUnowned(ctx context.Context, sum *Report, o Options) erro
 
 // checkPurge reports a purge that was cut off. A repair finishes it.
 func (c *Checker) checkPurge(ctx context.Context, sum *Report, o Options) error {
-	mark, err := c.pendingPurge(ctx)
+	mark, err := c.Pending(ctx)
 	if err != nil || mark == "" {
 		return err
 	}
 	f := Inconsistency{Kind: InconsistentRows, derived: true,
 		Detail: "a purge was cut off: bytes of what it erased may be in free space"}
 	if o.Repair {
-		if err := c.finishPurge(ctx); err != nil {
+		if err := c.Finish(ctx); err != nil {
 			return err
 		}
 		f.Repair, f.Repaired = "finished it", true
@@ -92,7 +92,7 @@ func (c *Checker) checkCommits(ctx context.Context, sum *Report, o Options) erro
 func (c *Checker) checkBandsOfNone(ctx context.Context, sum *Report, o Options) error {
 	counts := map[int64]int64{} // by workspace
 	_, err := sqldb.SystemRead(ctx, c.db, "count rows without a workspace", func(t *sqldb.Tx) (loci.Empty, error) {
-		return loci.Empty{}, readWithoutTimeout(t, func() error { return countBandsOfNone(t, counts) })
+		return loci.Empty{}, t.ReadWithoutTimeout(func() error { return countBandsOfNone(t, counts) })
 	})
 	if err != nil || len(counts) == 0 {
 		return err

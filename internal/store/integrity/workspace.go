@@ -40,7 +40,7 @@ const (
 // check runs all steps in one snapshot. A workspace without members is deleted: its rows are erased in parts.
 func (w *workspaceCheck) check(t *sqldb.Tx) error {
 	w.t = t
-	return readWithoutTimeout(t, func() error {
+	return t.ReadWithoutTimeout(func() error {
 		w.unreadable, w.differences, w.found, w.omitted = map[int64]string{}, map[string]difference{}, nil, 0
 		var hasMembers bool
 		unreadable, err := w.withSavepoint(func() error {
@@ -56,18 +56,6 @@ func (w *workspaceCheck) check(t *sqldb.Tx) error {
 			}
 		}
 		return nil
-	})
-}
-
-// readWithoutTimeout runs f in one snapshot, without the statement timeout of PostgreSQL: a large table takes longer.
-func readWithoutTimeout(t *sqldb.Tx, f func() error) error {
-	return t.RepeatableRead(func() error {
-		if t.Dialect.Postgres {
-			if _, err := t.Exec(`SET LOCAL statement_timeout = 0`); err != nil {
-				return err
-			}
-		}
-		return f()
 	})
 }
 

@@ -56,10 +56,10 @@ func checkRows(t testing.TB, s *store.Store) {
 	}
 	for _, table := range sqldb.ChecksumTables() {
 		for after := []any(nil); ; {
-			last, err := sqldb.SystemRead(context.Background(), s.DB(), "check rows", func(tx *sqldb.Tx) ([]any, error) {
+			last, err := sqldb.SystemRead(context.Background(), s.DB(), "check", func(tx *sqldb.Tx) ([]any, error) {
 				damaged, last, err := table.Check(tx, after, 1000)
 				if len(damaged) > 0 {
-					t.Errorf("%s: the checksum of %v and %d more rows is another one", table.Name, damaged[0], len(damaged)-1)
+					t.Errorf("%s: %d rows have another checksum, first %v", table.Name, len(damaged), damaged[0])
 				}
 				return last, err
 			})

@@ -1,4 +1,4 @@
-package integrity
+package purge
 
 import (
 	"context"
@@ -11,8 +11,8 @@ import (
 	"github.com/loci-memory/loci/internal/store/accountdb"
 )
 
-// A PurgeResult counts the rows that a purge deletes, or would delete.
-type PurgeResult struct {
+// A Result counts the rows that a purge deletes, or would delete.
+type Result struct {
 	Users       int64 `json:"users"`
 	Keys        int64 `json:"keys"`
 	Signins     int64 `json:"signins"`
@@ -35,7 +35,7 @@ type PurgeResult struct {
 }
 
 // String lists the counts that are not zero.
-func (p PurgeResult) String() string {
+func (p Result) String() string {
 	var parts []string
 	for _, x := range []struct {
 		n         int64
@@ -70,8 +70,8 @@ func (p PurgeResult) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// A purgeTarget is a user, a workspace, or one memory of a workspace.
-type purgeTarget struct {
+// A target is a user, a workspace, or one memory of a workspace.
+type target struct {
 	user        loci.ID // empty if none is purged
 	emailFolded string  // address of the user
 	workspace   int64   // row id; 0 if the user has none
@@ -84,8 +84,8 @@ type purgeTarget struct {
 // PurgeMemory erases a memory, so that no byte of its text is left in the database. Without apply it only counts.
 // Unlike a deletion it rewrites segments with deleted documents, deletes stored responses and what sessions keep of the
 // memory, and vacuums.
-func (c *Checker) PurgeMemory(ctx context.Context, id loci.ID, apply bool) (PurgeResult, error) {
-	return c.purge(ctx, apply, func(t *sqldb.Tx, lock string) (g purgeTarget, err error) {
+func (p *Purger) PurgeMemory(ctx context.Context, id loci.ID, apply bool) (Result, error) {
+	return p.purge(ctx, apply, func(t *sqldb.Tx, lock string) (g target, err error) {
 		err = t.QueryRow(
 			`SELECT e.id, e.row_id, e.workspace, e.atlas, octet_length(e.content) FROM memories e WHERE e.id = ?1`+lock,
 			[]any{id},
@@ -96,8 +96,8 @@ func (c *Checker) PurgeMemory(ctx context.Context, id loci.ID, apply bool) (Purg
 }
 
 // PurgeWorkspace erases a team workspace with all its records.
-func (c *Checker) PurgeWorkspace(ctx context.Context, id loci.ID, apply bool) (PurgeResult, error) {
-	return c.purge(ctx, apply, func(t *sqldb.Tx, lock string) (g purgeTarget, err error) {
+func (p *Purger) PurgeWorkspace(ctx context.Context, id loci.ID, apply bool) (Result, error) {
+	return p.purge(ctx, apply, func(t *sqldb.Tx, lock string) (g target, err error) {
 		var personal bool
 		err = t.QueryRow(`SELECT w.row_id, w.personal_of IS NOT NULL FROM workspaces w WHERE w.id = ?1`+lock,
 			[]any{id}, []any{&g.workspace, &personal})
@@ -113,8 +113,8 @@ func (c *Checker) PurgeWorkspace(ctx context.Context, id loci.ID, apply bool) (P
 // PurgeUser erases a user with keys, sign-ins, memberships, sessions, policies, agents with their inboxes, invitations
 // to the address, and the personal workspace. The owner of a team is a conflict. Memories and messages in the teams of
 // others stay.
-func (c *Checker) PurgeUser(ctx context.Context, email loci.Email, apply bool) (PurgeResult, error) {
-	return c.purge(ctx, apply, func(t *sqldb.Tx, lock string) (purgeTarget, error) {
+func (p *Purger) PurgeUser(ctx context.Context, email loci.Email, apply bool) (Result, error) {
+	return p.purge(ctx, apply, func(t *sqldb.Tx, lock string) (target, error) {
 		g, err := findUser(t, email, lock)
 		if err == nil {
 			err = checkOwnsNoTeam(t, g.user)
@@ -124,8 +124,8 @@ func (c *Checker) PurgeUser(ctx context.Context, email loci.Email, apply bool) (
 }
 
 // CountUser counts the rows that go with the account of a user. A deletion keeps stored responses until they expire.
-func (c *Checker) CountUser(ctx context.Context, email loci.Email) (PurgeResult, error) {
-	n, err := c.purge(ctx, false, func(t *sqldb.Tx, lock string) (purgeTarget, error) {
+func (p *Purger) CountUser(ctx context.Context, email loci.Email) (Result, error) {
+	n, err := p.purge(ctx, false, func(t *sqldb.Tx, lock string) (target, error) {
 		return findUser(t, email, lock)
 	})
 	n.Responses = 0
@@ -133,7 +133,7 @@ func (c *Checker) CountUser(ctx context.Context, email loci.Email) (PurgeResult,
 }
 
 // findUser returns the user with an address and the personal workspace.
-func findUser(t *sqldb.Tx, email loci.Email, lock string) (g purgeTarget, err error) {
+func findUser(t *sqldb.Tx, email loci.Email, lock string) (g target, err error) {
 	g.emailFolded = accountdb.FoldEmail(email)
 	if err := t.QueryRow(`SELECT u.id FROM users u WHERE u.email_folded = ?1`+lock, []any{g.emailFolded},
 		[]any{&g.user}); err != nil {
@@ -163,12 +163,12 @@ func checkOwnsNoTeam(t *sqldb.Tx, user loci.ID) error {
 
 // purge erases a target in one transaction, and then vacuums the database. If that is interrupted, the next purge does
 // it. find locks the rows of the target in the transaction.
-func (c *Checker) purge(ctx context.Context, apply bool,
-	find func(t *sqldb.Tx, lock string) (purgeTarget, error)) (PurgeResult, error) {
-	var g purgeTarget
-	out, err := sqldb.SystemRead(ctx, c.db, "count what a purge would erase",
-		func(t *sqldb.Tx) (out PurgeResult, err error) {
-			err = readWithoutTimeout(t, func() error {
+func (p *Purger) purge(ctx context.Context, apply bool,
+	find func(t *sqldb.Tx, lock string) (target, error)) (Result, error) {
+	var g target
+	out, err := sqldb.SystemRead(ctx, p.db, "count what a purge would erase",
+		func(t *sqldb.Tx) (out Result, err error) {
+			err = t.ReadWithoutTimeout(func() error {
 				if g, err = find(t, ""); err == nil {
 					out, err = countTarget(t, g)
 				}
@@ -178,17 +178,17 @@ func (c *Checker) purge(ctx context.Context, apply bool,
 		})
 	var traces *memoryTraces
 	if err == nil && g.memory != 0 {
-		traces, err = c.findTraces(ctx, g, &out)
+		traces, err = p.findTraces(ctx, g, &out)
 	}
 	if !apply {
 		return out, err
 	}
 	if err == nil && g.memory != 0 {
 		// The log holds words of deleted memories.
-		err = c.index.Flush(ctx, g.workspace)
+		err = p.index.Flush(ctx, g.workspace)
 	}
 	if err == nil {
-		out, err = sqldb.System(ctx, c.db, "purge as the operator", func(t *sqldb.Tx) (out PurgeResult, err error) {
+		out, err = sqldb.System(ctx, p.db, "purge as the operator", func(t *sqldb.Tx) (out Result, err error) {
 			if err := beginSecureDelete(t); err != nil {
 				return out, err
 			}
@@ -209,16 +209,16 @@ func (c *Checker) purge(ctx context.Context, apply bool,
 					return out, err
 				}
 			}
-			return out, c.eraseTarget(t, g)
+			return out, p.eraseTarget(t, g)
 		})
-		c.invalidate(g.workspace)
+		p.invalidate(g.workspace)
 	}
 	if loci.Is(err, loci.CodeNotFound) {
-		if mark, late := c.pendingPurge(ctx); late != nil || mark == "" {
+		if mark, late := p.Pending(ctx); late != nil || mark == "" {
 			return out, err
 		}
 	} else if err != nil {
 		return out, err
 	}
-	return out, c.finishPurge(ctx)
+	return out, p.Finish(ctx)
 }

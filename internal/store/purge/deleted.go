@@ -1,4 +1,4 @@
-package integrity
+package purge
 
 import (
 	"context"
@@ -13,11 +13,11 @@ import (
 // PurgeDeleted erases the remains of deletions and changes. These are deleted atlases and sessions, and words in
 // deleted documents of the keyword index, in stored responses of reads, and in free space. Without apply it counts the
 // deleted atlases with their memories and attachments, the deleted sessions and documents, and the rows of the log.
-func (c *Checker) PurgeDeleted(ctx context.Context, apply bool) (out PurgeResult, err error) {
+func (p *Purger) PurgeDeleted(ctx context.Context, apply bool) (out Result, err error) {
 	out.deleted = true
-	workspaces, err := sqldb.SystemRead(ctx, c.db, "list the workspaces with a keyword index",
+	workspaces, err := sqldb.SystemRead(ctx, p.db, "list the workspaces with a keyword index",
 		func(t *sqldb.Tx) (list []int64, err error) {
-			return list, readWithoutTimeout(t, func() error {
+			return list, t.ReadWithoutTimeout(func() error {
 				if err := t.QueryRow(`SELECT count(*) FROM index_log`, nil, []any{&out.Changes}); err != nil {
 					return err
 				}
@@ -33,22 +33,22 @@ func (c *Checker) PurgeDeleted(ctx context.Context, apply bool) (out PurgeResult
 			})
 		})
 	if err == nil && apply {
-		_, err = sqldb.System(ctx, c.db, "delete stored responses of reads",
+		_, err = sqldb.System(ctx, p.db, "delete stored responses of reads",
 			func(t *sqldb.Tx) (_ loci.Empty, err error) {
-				if err = markPurgePending(t); err == nil {
+				if err = markPending(t); err == nil {
 					_, err = t.Exec(`DELETE FROM idempotency_keys WHERE ` + readCondition)
 				}
 				return loci.Empty{}, err
 			})
 	}
 	if err == nil && apply {
-		err = c.eraser.EraseAll(ctx)
+		err = p.eraser.EraseAll(ctx)
 	}
 	if err != nil {
 		return out, err
 	}
 	for _, w := range workspaces {
-		n, err := c.purgeTombstones(ctx, w, apply)
+		n, err := p.purgeTombstones(ctx, w, apply)
 		if err != nil {
 			return out, err
 		}
@@ -57,29 +57,29 @@ func (c *Checker) PurgeDeleted(ctx context.Context, apply bool) (out PurgeResult
 	if !apply {
 		return out, nil
 	}
-	return out, c.finishPurge(ctx)
+	return out, p.Finish(ctx)
 }
 
 // purgeTombstones rewrites the segments of a workspace with deleted documents, and returns the number of those. It
 // flushes the log first, whose rows hold words too.
-func (c *Checker) purgeTombstones(ctx context.Context, workspace int64, apply bool) (dead int64, err error) {
+func (p *Purger) purgeTombstones(ctx context.Context, workspace int64, apply bool) (dead int64, err error) {
 	count := func(t *sqldb.Tx) (int64, error) {
-		segments, err := c.index.Segments(t, workspace)
+		segments, err := p.index.Segments(t, workspace)
 		return countTombstones(segments), err
 	}
 	if !apply {
-		return sqldb.SystemRead(ctx, c.db, "count remains of deletions", count)
+		return sqldb.SystemRead(ctx, p.db, "count remains of deletions", count)
 	}
-	if err := c.index.Flush(ctx, workspace); err != nil {
+	if err := p.index.Flush(ctx, workspace); err != nil {
 		return 0, err
 	}
-	defer c.invalidate(workspace)
-	return sqldb.System(ctx, c.db, "erase remains of deletions", func(t *sqldb.Tx) (int64, error) {
+	defer p.invalidate(workspace)
+	return sqldb.System(ctx, p.db, "erase remains of deletions", func(t *sqldb.Tx) (int64, error) {
 		if err := beginSecureDelete(t); err != nil {
 			return 0, err
 		}
 		defer endSecureDelete(t)
-		if err := markPurgePending(t); err != nil { // also for the rows of the log that were flushed
+		if err := markPending(t); err != nil { // also for the rows of the log that were flushed
 			return 0, err
 		}
 		n, err := count(t)
@@ -89,7 +89,7 @@ func (c *Checker) purgeTombstones(ctx context.Context, workspace int64, apply bo
 		if err := indexdb.RaiseVersion(t, workspace); err != nil {
 			return 0, err
 		}
-		return n, c.index.RewriteSegments(t, workspace, nil)
+		return n, p.index.RewriteSegments(t, workspace, nil)
 	})
 }
 

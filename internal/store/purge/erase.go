@@ -1,4 +1,4 @@
-package integrity
+package purge
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 )
 
 // countTarget counts the rows that are deleted with a target.
-func countTarget(t *sqldb.Tx, g purgeTarget) (n PurgeResult, err error) {
+func countTarget(t *sqldb.Tx, g target) (n Result, err error) {
 	if err := t.QueryRow(`SELECT count(*) FROM idempotency_keys WHERE `+responseCondition,
 		[]any{g.workspace, g.memoryID, g.emailFolded, g.user}, []any{&n.Responses}); err != nil {
 		return n, err
@@ -72,12 +72,12 @@ const responseCondition = readCondition + `OR (credential, key) IN (SELECT r.cre
 		UNION ALL SELECT m.user_id FROM members m WHERE m.workspace = ?1) `
 
 // eraseTarget deletes the rows of a target and the data derived from them.
-func (c *Checker) eraseTarget(t *sqldb.Tx, g purgeTarget) error {
+func (p *Purger) eraseTarget(t *sqldb.Tx, g target) error {
 	run := func(q string, args ...any) (err error) {
 		_, err = t.Exec(q, args...)
 		return err
 	}
-	err := markPurgePending(t)
+	err := markPending(t)
 	if err == nil && g.user != "" {
 		err = accountdb.LockMemberships(t, g.user)
 	}
@@ -89,12 +89,12 @@ func (c *Checker) eraseTarget(t *sqldb.Tx, g purgeTarget) error {
 	case err != nil:
 		return err
 	case g.memory != 0:
-		return c.eraseMemory(t, g)
+		return p.eraseMemory(t, g)
 	}
 	if err := run(`DELETE FROM minhash_bands WHERE workspace = ?1`, g.workspace); err != nil {
 		return err
 	}
-	if err := c.eraseAttachments(t, g.workspace); err != nil {
+	if err := p.eraseAttachments(t, g.workspace); err != nil {
 		return err
 	}
 	if err := run(`DELETE FROM workspaces WHERE row_id = ?1`, g.workspace); err != nil {
@@ -112,30 +112,30 @@ func (c *Checker) eraseTarget(t *sqldb.Tx, g purgeTarget) error {
 }
 
 // eraseAttachments deletes the attachments of a locked workspace. Its locked memories get no further ones.
-func (c *Checker) eraseAttachments(t *sqldb.Tx, workspace int64) error {
+func (p *Purger) eraseAttachments(t *sqldb.Tx, workspace int64) error {
 	if t.Dialect.Postgres {
 		if err := t.Query(`SELECT 1 FROM memories e WHERE e.workspace = ?1 ORDER BY e.row_id FOR UPDATE`,
 			[]any{workspace}, func(sqldb.Row) error { return nil }); err != nil {
 			return err
 		}
 	}
-	return memorydb.DeleteAttachments(t, c.jobs, `memory IN (SELECT e.row_id FROM memories e WHERE e.workspace = ?1)`,
+	return memorydb.DeleteAttachments(t, p.jobs, `memory IN (SELECT e.row_id FROM memories e WHERE e.workspace = ?1)`,
 		workspace)
 }
 
 // eraseMemory deletes the rows of one memory and the data derived from them.
-func (c *Checker) eraseMemory(t *sqldb.Tx, g purgeTarget) error {
+func (p *Purger) eraseMemory(t *sqldb.Tx, g target) error {
 	// The raised version prevents a flush until the commit.
 	if err := indexdb.RaiseVersion(t, g.workspace); err != nil {
 		return err
 	}
-	if err := c.index.RewriteSegments(t, g.workspace, []int64{g.memory}); err != nil {
+	if err := p.index.RewriteSegments(t, g.workspace, []int64{g.memory}); err != nil {
 		return err
 	}
 	if err := removeLinks(t, g.workspace, g.memoryID); err != nil {
 		return err
 	}
-	if err := memorydb.DeleteAttachments(t, c.jobs, `memory = ?1`, g.memory); err != nil {
+	if err := memorydb.DeleteAttachments(t, p.jobs, `memory = ?1`, g.memory); err != nil {
 		return err
 	}
 	_, err := t.Exec(`UPDATE atlases SET
@@ -196,25 +196,25 @@ type memoryTraces struct {
 }
 
 // findTraces finds the traces of a memory in its workspace, and counts them.
-func (c *Checker) findTraces(ctx context.Context, g purgeTarget, n *PurgeResult) (*memoryTraces, error) {
-	texts, err := sqldb.SystemRead(ctx, c.db, "read the texts of a memory to purge",
+func (p *Purger) findTraces(ctx context.Context, g target, n *Result) (*memoryTraces, error) {
+	texts, err := sqldb.SystemRead(ctx, p.db, "read the texts of a memory to purge",
 		func(t *sqldb.Tx) ([]string, error) { return memoryTexts(t, g.memory) })
 	if err != nil {
 		return nil, err
 	}
 	var f memoryTraces
-	if f.sessions, err = sessiondb.FindTraces(ctx, c.db, sessiondb.PurgedMemory{RowID: g.memory,
+	if f.sessions, err = sessiondb.FindTraces(ctx, p.db, sessiondb.PurgedMemory{RowID: g.memory,
 		Workspace: g.workspace, ID: g.memoryID, Texts: texts}); err != nil {
 		return nil, err
 	}
 	f.messages = messagedb.Search{Workspace: g.workspace, Matches: f.sessions.Matches}
-	err = f.messages.Run(ctx, c.db)
+	err = f.messages.Run(ctx, p.db)
 	n.Candidates, n.Messages = f.sessions.Candidates(), f.messages.Found()
 	return &f, err
 }
 
 // erase erases the traces, and counts them.
-func (f *memoryTraces) erase(t *sqldb.Tx, n *PurgeResult) (err error) {
+func (f *memoryTraces) erase(t *sqldb.Tx, n *Result) (err error) {
 	if n.Candidates, err = f.sessions.Erase(t); err != nil {
 		return err
 	}
