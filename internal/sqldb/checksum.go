@@ -1,21 +1,30 @@
 package sqldb
 
 import (
+	"crypto/md5"
+	"database/sql/driver"
 	"encoding/binary"
+	"encoding/hex"
 	"fmt"
-	"hash/fnv"
+	"io/fs"
 	"maps"
 	"math"
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/cespare/xxhash/v2"
+
+	"github.com/loci-memory/loci"
 )
 
-// A row of a checksummed table has a checksum of its columns in the column row_checksum. WithChecksums adds it to each
+// A row of a checksummed table has a checksum of its columns in the column row_checksum. Rewrite adds it to each
 // statement that writes such a table, so no caller can forget it. The checksum is the exclusive or of a hash of each
 // column with its name. So an UPDATE reads and hashes the columns that it writes alone, and damage of another column
-// stays visible. An empty value (NULL, 0, false, an empty text or BLOB) has the hash 0: a new column with such a
-// default leaves the checksums of earlier rows valid.
+// stays visible. The hash finds damage; it is no proof against a person who writes the database.
+//
+// NULL in a nullable column, and the zero value in another one, have the hash 0: a new column with such a default
+// leaves the checksums of earlier rows valid.
 
 const checksumColumn = "row_checksum"
 
@@ -23,100 +32,194 @@ const checksumColumn = "row_checksum"
 // a column from its name and its value as text.
 const ChecksumFunction = "loci_checksum"
 
-// unsummed are the columns outside the checksum of their row: those that a repair computes from other rows, and
-// references that the deletion of their row sets to NULL.
+// unsummed are the derived columns of tables, which a check computes from other rows. They are outside of checksums.
 var unsummed = map[string][]string{
-	"agents":       {"user_id", "key_id", "last_number"},
-	"atlases":      {"memories", "bytes"},
-	"attachments":  {"atlas"},
-	"candidates":   {"workspace", "atlas", "user_id", "unit", "memory"},
-	"compilations": {"memory"},
-	"memories":     {"hash", "superseded_by", "supersedes", "attachments"},
-	"messages":     {"thread_id"},
-	"policies":     {"atlas"},
-	"receipts":     {"workspace", "number"},
-	"referrals":    {"invitee"},
-	"sessions": {"memory", "candidates", "pending", "checkpoints", "units", "events", "audits", "compilations",
-		"redactions", "steps", "has_texts"},
-	"units": {"memory"},
+	"agents":      {"last_number"},
+	"atlases":     {"memories", "bytes"},
+	"attachments": {"atlas"},
+	"candidates":  {"workspace", "atlas", "user_id"},
+	"memories":    {"hash", "superseded_by", "supersedes", "attachments"},
+	"messages":    {"thread_id"},
+	"receipts":    {"workspace", "number"},
+	"sessions": {"candidates", "pending", "checkpoints", "units", "events", "audits", "compilations", "redactions",
+		"steps", "has_texts"},
 }
 
-// Checksum returns sum with the hashes of pairs of a name and a value of SQLite in it, or out of it if they are in it.
-func Checksum(sum int64, pairs ...any) int64 {
-	for i := 0; i+1 < len(pairs); i += 2 {
-		name, _ := pairs[i].(string)
-		sum ^= hashColumn(name, pairs[i+1])
+// UnsummedColumns returns the columns of a table that are outside of its checksum.
+func UnsummedColumns(table string) []string { return unsummed[table] }
+
+// Checksum returns the exclusive or of two sums and of the hashes of values of SQLite. The text of columns has their
+// table and their names. A sum that is no integer, which is damage, counts as 0.
+func Checksum(sum any, more int64, columns string, values ...any) int64 {
+	n, _ := sum.(int64)
+	list := columnsOf(columns)
+	for i, v := range values {
+		more ^= list[i].hash(v)
 	}
-	return sum
+	return n ^ more
 }
 
-func hashColumn(name string, value any) int64 {
-	h := fnv.New64a()
-	h.Write([]byte(name))
+var columnLists sync.Map // of []*summedColumn by their text
+
+func columnsOf(text string) (list []*summedColumn) {
+	if known, has := columnLists.Load(text); has {
+		return known.([]*summedColumn)
+	}
+	table, names, _ := strings.Cut(text, " ")
+	for name := range strings.SplitSeq(names, " ") {
+		list = append(list, ChecksumTables()[table].column(name))
+	}
+	columnLists.Store(text, list)
+	return list
+}
+
+// A summedColumn is a column within the checksum.
+type summedColumn struct {
+	name     string
+	kind     string // its type in a migration
+	nullable bool
+	seed     uint64
+}
+
+// hash returns the hash of a value on SQLite. An empty BLOB is as NULL, because a driver gives both as []byte.
+func (c *summedColumn) hash(value any) int64 {
+	var n, kind uint64
+	isZero := false
 	switch v := value.(type) {
 	case int64:
-		if v == 0 {
-			return 0
+		n, kind, isZero = uint64(v), 1, v == 0 && c.isInteger()
+	case bool:
+		if isZero = !v && c.isInteger(); v {
+			n = 1
 		}
-		h.Write(binary.LittleEndian.AppendUint64([]byte{'i'}, uint64(v)))
+		kind = 1
 	case float64:
-		h.Write(binary.LittleEndian.AppendUint64([]byte{'f'}, math.Float64bits(v)))
+		n, kind = math.Float64bits(v), 2
 	case string:
-		if v == "" {
-			return 0
-		}
-		h.Write([]byte{'t'})
-		h.Write([]byte(v))
-	case []byte: // mattn gives NULL as an empty one
+		n, kind, isZero = xxhash.Sum64String(v), 3, v == "" && c.kind == "TEXT"
+	case []byte:
+		n, kind = xxhash.Sum64(v), 4
 		if len(v) == 0 {
+			return c.hash(nil)
+		}
+	case nil:
+		kind, isZero = 5, c.kind == "BLOB"
+		if c.nullable {
 			return 0
 		}
-		h.Write([]byte{'b'})
-		h.Write(v)
-	default:
+	}
+	if isZero && !c.nullable {
 		return 0
 	}
-	return int64(h.Sum64())
+	x := (n ^ c.seed) + kind*0x9e3779b97f4a7c15 // the finalizer of SplitMix64 (Steele et al. 2014)
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return int64(x ^ x>>31)
+}
+
+func (c *summedColumn) isInteger() bool {
+	return c.kind != "TEXT" && c.kind != "BLOB" && c.kind != "REAL"
+}
+
+// hashText returns the hash of a value on PostgreSQL, as its function computes it.
+func (c *summedColumn) hashText(value any) int64 {
+	text := ""
+	switch v := value.(type) {
+	case nil:
+		return 0
+	case []byte:
+		if text = hex.EncodeToString(v); v == nil {
+			return 0
+		}
+	case float64:
+		text = fmt.Sprintf("%016x", math.Float64bits(v))
+	default:
+		text = fmt.Sprint(v)
+	}
+	if !c.nullable && text == c.zeroText() {
+		return 0
+	}
+	sum := md5.Sum([]byte(c.name + ":" + text))
+	return int64(binary.BigEndian.Uint64(sum[:]))
+}
+
+// zeroText returns the text of the zero value of the column on PostgreSQL.
+func (c *summedColumn) zeroText() string {
+	switch {
+	case c.kind == "BOOLEAN":
+		return "false"
+	case c.isInteger():
+		return "0"
+	}
+	return ""
+}
+
+// hashOf returns the hash of an argument for the column.
+func (c *summedColumn) hashOf(d *Dialect, arg any) (int64, error) {
+	switch a := arg.(type) { // those of most columns, without reflection
+	case string, int64, bool, nil, []byte:
+	case int:
+		arg = int64(a)
+	case loci.Time:
+		arg = int64(a)
+	default:
+		v, err := driver.DefaultParameterConverter.ConvertValue(arg)
+		if arg = v; err != nil {
+			return 0, err
+		}
+	}
+	if n, isInteger := arg.(int64); isInteger && c.kind == "REAL" {
+		arg = float64(n)
+	}
+	if d.Postgres {
+		return c.hashText(arg), nil
+	}
+	return c.hash(arg), nil
 }
 
 // A ChecksumTable is a table whose rows have a checksum.
 type ChecksumTable struct {
 	Name    string
 	Key     []string // the columns of its primary key
-	ID      string   // the column that names a row for people, or ""
-	columns []summedColumn
+	ID      string   // the expression of the id of a row, or of the record that it belongs to, or "''"
+	columns []*summedColumn
+
+	references []reference // to its rows
 }
 
-// A summedColumn is a column within the checksum, with its type in a migration.
-type summedColumn struct{ name, kind string }
+// A reference is a column that the deletion of the row to which it refers by its key sets to NULL.
+type reference struct{ table, column, key string }
 
 // ChecksumTables returns the tables whose rows have a checksum, by name.
-var ChecksumTables = sync.OnceValue(func() map[string]*ChecksumTable { return checksumTables("") })
+var ChecksumTables = sync.OnceValue(func() map[string]*ChecksumTable { return checksumTables(MigrationFiles, "") })
 
 // checksumTables returns the tables with a checksum column after the migrations up to a file, or after all.
-func checksumTables(last string) map[string]*ChecksumTable {
+func checksumTables(migrations fs.FS, last string) map[string]*ChecksumTable {
 	all, summed := map[string]*ChecksumTable{}, map[string]*ChecksumTable{}
-	files, _ := MigrationFiles.ReadDir("migrations") // it is embedded
+	files, _ := fs.ReadDir(migrations, "migrations") // TestStatementsWriteChecksums reads them
 	for _, f := range files {
 		if last != "" && f.Name() > last {
 			break
 		}
-		text, _ := MigrationFiles.ReadFile("migrations/" + f.Name())
+		text, _ := fs.ReadFile(migrations, "migrations/"+f.Name())
 		var t *ChecksumTable // that the line defines
 		for line := range strings.Lines(string(text)) {
 			definition := ""
-			switch words := strings.Fields(line); {
+			switch words := strings.Fields(strings.TrimRight(line, ";\n")); {
 			case strings.HasPrefix(line, "CREATE TABLE "):
-				t = &ChecksumTable{Name: words[2]}
+				t = &ChecksumTable{Name: words[2], ID: "''"}
 				all[t.Name] = t
 			case strings.HasPrefix(line, "ALTER TABLE ") && words[3] == "ADD":
-				t, definition = all[words[2]], strings.TrimSuffix(strings.Join(words[5:], " "), ";")
+				t, definition = all[words[2]], strings.Join(words[5:], " ")
+			case strings.HasPrefix(line, "ALTER TABLE ") && words[3] == "DROP":
+				t = all[words[2]]
+				t.columns = slices.DeleteFunc(t.columns, func(c *summedColumn) bool { return c.name == words[5] })
 			case strings.HasPrefix(line, "\t") && t != nil:
 				definition = strings.TrimSpace(line)
 			case strings.TrimSpace(line) != "":
 				t = nil
 			}
-			if definition != "" && t.add(definition) {
+			if definition != "" && t.add(definition, all) {
 				summed[t.Name] = t
 			}
 		}
@@ -125,7 +228,7 @@ func checksumTables(last string) map[string]*ChecksumTable {
 }
 
 // add adds a part of the definition of a table, and reports whether that is its checksum.
-func (t *ChecksumTable) add(definition string) (isChecksum bool) {
+func (t *ChecksumTable) add(definition string, all map[string]*ChecksumTable) (isChecksum bool) {
 	name, rest, _ := strings.Cut(definition, " ")
 	kind, _, _ := strings.Cut(strings.TrimSuffix(strings.TrimSpace(rest), ","), " ")
 	_, key, isKey := strings.Cut(definition, "PRIMARY KEY")
@@ -145,43 +248,65 @@ func (t *ChecksumTable) add(definition string) (isChecksum bool) {
 		if name == "id" {
 			t.ID = name
 		}
+		if _, to, refers := strings.Cut(rest, "REFERENCES "); refers {
+			parent, to, _ := strings.Cut(to, " (")
+			to, action, _ := strings.Cut(to, ")")
+			if t.ID == "''" {
+				t.ID = fmt.Sprintf("COALESCE((SELECT p.id FROM %s p WHERE p.%s = %s.%s), '')", parent, to, t.Name, name)
+			}
+			if strings.HasPrefix(action, " ON DELETE SET NULL") {
+				all[parent].references = append(all[parent].references, reference{t.Name, name, to})
+			}
+		}
 		if !slices.Contains(unsummed[t.Name], name) {
-			t.columns = append(t.columns, summedColumn{name, kind})
+			t.columns = append(t.columns, &summedColumn{name, kind, !strings.Contains(rest, "NOT NULL"),
+				xxhash.Sum64String(name)})
 		}
 	}
 	return false
 }
 
-// column returns a column within the checksum.
-func (t *ChecksumTable) column(name string) (c summedColumn, is bool) {
-	i := slices.IndexFunc(t.columns, func(c summedColumn) bool { return c.name == name })
+// column returns a column within the checksum, or nil.
+func (t *ChecksumTable) column(name string) *summedColumn {
+	i := slices.IndexFunc(t.columns, func(c *summedColumn) bool { return c.name == name })
 	if i < 0 {
-		return c, false
+		return nil
 	}
-	return t.columns[i], true
+	return t.columns[i]
 }
 
 // A value is what a statement writes to a column.
 type value struct {
-	column     summedColumn
+	column     *summedColumn
 	expression string
 }
 
-// sumOf returns the expression of a checksum: sum with the hashes of expressions in it, or out of it.
-func sumOf(d *Dialect, sum string, values []value) string {
-	if !d.Postgres {
-		for _, v := range values {
-			sum += ", '" + v.column.name + "', " + v.expression
-		}
-		return ChecksumFunction + "(" + sum + ")"
+// sumOf returns the expression of a checksum: two sums with the hashes of expressions in them, or out of them.
+func (t *ChecksumTable) sumOf(d *Dialect, sum, more string, values []value) string {
+	if len(values) == 0 && sum == "0" {
+		return more
 	}
+	if !d.Postgres {
+		names, expressions := t.Name, ""
+		for _, v := range values {
+			names += " " + v.column.name
+			expressions += ", " + v.expression
+		}
+		return ChecksumFunction + "(" + sum + ", " + more + ", '" + names + "'" + expressions + ")"
+	}
+	sum += " # " + more
 	for _, v := range values {
-		text := "CAST(" + v.expression + " AS TEXT)"
+		expression := v.expression
+		if !v.column.nullable && v.column.kind != "REAL" {
+			zero := "'" + v.column.zeroText() + "'"
+			expression = "NULLIF(" + expression + ", " + zero + ")"
+		}
+		text := "CAST(" + expression + " AS TEXT)"
 		switch v.column.kind {
 		case "BLOB":
-			text = "encode(" + v.expression + ", 'hex')"
+			text = "encode(" + expression + ", 'hex')"
 		case "REAL": // the text of a number depends on settings
-			text = "encode(float8send(" + v.expression + "), 'hex')"
+			text = "encode(float8send(" + expression + "), 'hex')"
 		}
 		sum += " # " + ChecksumFunction + "('" + v.column.name + "', " + text + ")"
 	}
@@ -189,7 +314,7 @@ func sumOf(d *Dialect, sum string, values []value) string {
 }
 
 // cast gives an expression the type of the column to which a statement writes it.
-func (c summedColumn) cast(d *Dialect, expression string) value {
+func (c *summedColumn) cast(d *Dialect, expression string) value {
 	kind := c.kind
 	if d.Postgres {
 		kind = toPostgres.Replace(kind)
@@ -199,20 +324,26 @@ func (c summedColumn) cast(d *Dialect, expression string) value {
 	return value{c, "CAST(" + expression + " AS " + kind + ")"}
 }
 
-// sum returns the expression of the checksum of a stored row.
-func (t *ChecksumTable) sum(d *Dialect) string {
+// sum returns the expression of the checksum of a stored row. The prefix of its columns is an alias with a point, or
+// empty.
+func (t *ChecksumTable) sum(d *Dialect, prefix string) string {
 	var values []value
 	for _, c := range t.columns {
-		values = append(values, value{c, c.name})
+		values = append(values, value{c, prefix + c.name})
 	}
-	return sumOf(d, "0", values)
+	return t.sumOf(d, "0", "0", values)
+}
+
+// DamageCondition returns the condition of a row of an alias that does not match its checksum.
+func (t *ChecksumTable) DamageCondition(d *Dialect, alias string) string {
+	return " (" + alias + "." + checksumColumn + " IS DISTINCT FROM (" + t.sum(d, alias+".") + ")) "
 }
 
 // checksumUpdates returns statements that compute the checksums of all rows of tables.
 func checksumUpdates(d *Dialect, tables map[string]*ChecksumTable) string {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(tables)) {
-		fmt.Fprintf(&b, "UPDATE %s SET %s = %s;\n", name, checksumColumn, tables[name].sum(d))
+		fmt.Fprintf(&b, "UPDATE %s SET %s = %s;\n", name, checksumColumn, tables[name].sum(d, ""))
 	}
 	return b.String()
 }
@@ -229,12 +360,8 @@ type DamagedRow struct {
 // Check compares up to limit rows after a key with their checksums, in the order of the primary key. It returns those
 // that have another one, and the key of the last row, which is nil after the last one of the table.
 func (t *ChecksumTable) Check(tx *Tx, after []any, limit int) (damaged []DamagedRow, last []any, err error) {
-	id := t.ID
-	if id == "" {
-		id = "''"
-	}
 	key := strings.Join(t.Key, ", ")
-	q := "SELECT " + id + ", " + checksumColumn + " <> (" + t.sum(tx.Dialect) + "), " + key + " FROM " + t.Name
+	q := "SELECT " + t.ID + "," + t.DamageCondition(tx.Dialect, t.Name) + ", " + key + " FROM " + t.Name
 	if after != nil {
 		places := make([]string, len(after))
 		for i := range places {

@@ -3,38 +3,77 @@ package sqldb
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
-// WithChecksums returns a statement that writes the checksums of the rows that it writes too: q itself if it writes no
-// table that has some. It reads the SQL of this program: INSERT INTO table (columns) VALUES or SELECT, with ON
-// CONFLICT, and UPDATE table SET column = expression.
-func WithChecksums(q string, d *Dialect) (string, error) {
-	if !strings.Contains(q, "INSERT INTO ") && !strings.Contains(q, "UPDATE ") {
-		return q, nil
-	}
-	s := statement{dialect: d, text: q, tokens: tokenize(q)}
-	i := slices.IndexFunc(s.tokens, func(t token) bool { return t.text == "INSERT" || t.text == "UPDATE" })
+// A Statement is a statement of this program as it is sent to a database. It writes the checksums of the rows that it
+// writes too.
+type Statement struct {
+	Text   string
+	Before []string // statements with the same arguments, which clear references to the rows that this one deletes
+	sums   []boundSum
+}
+
+// A boundSum is a sum of hashes of literals and of arguments, which is a further argument.
+type boundSum struct {
+	literals int64
+	args     []boundColumn
+}
+
+// A boundColumn is a column that has an argument as its value.
+type boundColumn struct {
+	column *summedColumn
+	place  int // of the argument
+}
+
+// Rewrite returns a statement with checksums. It reads the SQL of this program: INSERT INTO table (columns) VALUES or
+// SELECT, with ON CONFLICT, UPDATE table SET column = expression, and DELETE FROM table WHERE.
+func Rewrite(q string, d *Dialect) (*Statement, error) {
+	s := statement{Statement: Statement{Text: q}, dialect: d, tokens: tokenize(q)}
+	i := slices.IndexFunc(s.tokens, func(t token) bool {
+		return t.text == "INSERT" || t.text == "UPDATE" || t.text == "DELETE"
+	})
 	if i < 0 || i+2 >= len(s.tokens) {
-		return q, nil
+		return &s.Statement, nil
 	}
-	name := i + 1
-	if s.tokens[i].text == "INSERT" {
-		name++ // INTO
+	verb, name := s.tokens[i].text, i+1
+	if verb != "UPDATE" {
+		name++ // INTO or FROM
 	}
 	if s.table = ChecksumTables()[s.tokens[name].text]; s.table == nil {
-		return q, nil
+		return &s.Statement, nil
 	}
 	var err error
-	if s.tokens[i].text == "INSERT" {
+	switch verb {
+	case "INSERT":
 		err = s.insert(name + 1)
-	} else {
+	case "UPDATE":
 		err = s.update(name + 1)
+	default:
+		s.delete(name)
 	}
 	if err != nil {
-		return "", fmt.Errorf("sqldb: add checksums to %q: %w", q, err)
+		return nil, fmt.Errorf("sqldb: add checksums to %q: %w", q, err)
 	}
-	return s.result(), nil
+	s.Text = s.result()
+	return &s.Statement, nil
+}
+
+// AddSums calls add with each further argument. The function arg returns the argument at a place.
+func (s *Statement) AddSums(d *Dialect, arg func(i int) any, add func(sum int64)) error {
+	for _, b := range s.sums {
+		sum := b.literals
+		for _, c := range b.args {
+			h, err := c.column.hashOf(d, arg(c.place))
+			if err != nil {
+				return fmt.Errorf("sqldb: argument %d: %w", c.place+1, err)
+			}
+			sum ^= h
+		}
+		add(sum)
+	}
+	return nil
 }
 
 // A token is a word, a text in quotes, a group in parentheses, or another character.
@@ -97,11 +136,11 @@ func endOfGroup(q string, i int) int {
 	return len(q)
 }
 
-// A statement is one that writes a table with checksums.
+// A statement is one that gets checksums.
 type statement struct {
+	Statement
 	dialect *Dialect
 	table   *ChecksumTable
-	text    string
 	tokens  []token
 	added   []token // texts to insert, at the places start, ascending
 }
@@ -112,12 +151,81 @@ func (s *statement) result() string {
 	var b strings.Builder
 	done := 0
 	for _, a := range s.added {
-		b.WriteString(s.text[done:a.start])
+		b.WriteString(s.Text[done:a.start])
 		b.WriteString(a.text)
 		done = a.start
 	}
-	b.WriteString(s.text[done:])
+	b.WriteString(s.Text[done:])
 	return b.String()
+}
+
+// bind adds the argument of a sum, and returns its placeholder. Without hashes it adds none.
+func (s *statement) bind(b boundSum) string {
+	if b.literals == 0 && len(b.args) == 0 {
+		return "0"
+	}
+	last := 0
+	for i := range s.Text {
+		last = max(last, placeAt(s.Text[i:]))
+	}
+	s.sums = append(s.sums, b)
+	place := fmt.Sprintf("?%d", last+len(s.sums))
+	if s.dialect.Postgres {
+		return "CAST(" + place + " AS BIGINT)"
+	}
+	return place
+}
+
+// placeAt returns the number of the placeholder with which a text begins, or 0.
+func placeAt(text string) (n int) {
+	if !strings.HasPrefix(text, "?") {
+		return 0
+	}
+	for _, c := range text[1:] {
+		if c < '0' || c > '9' {
+			break
+		}
+		n = 10*n + int(c-'0')
+	}
+	return n
+}
+
+// split adds the hash of an expression that is an argument or a literal to b. It returns other expressions.
+func (s *statement) split(b *boundSum, c *summedColumn, expression string) (computed []value) {
+	plain := expression
+	if inner, isCast := strings.CutPrefix(plain, "CAST("); isCast && endOfGroup(plain, 4) == len(plain) {
+		plain, _, _ = strings.Cut(inner, " AS ")
+	}
+	if n := placeAt(plain); n > 0 && plain == fmt.Sprintf("?%d", n) {
+		b.args = append(b.args, boundColumn{c, n - 1})
+		return nil
+	}
+	literal, is := literalOf(plain)
+	if !is {
+		return []value{c.cast(s.dialect, expression)}
+	}
+	h, err := c.hashOf(s.dialect, literal)
+	if err != nil {
+		return []value{c.cast(s.dialect, expression)}
+	}
+	b.literals ^= h
+	return nil
+}
+
+// literalOf returns the value of a literal.
+func literalOf(expression string) (value any, is bool) {
+	switch expression {
+	case "NULL":
+		return nil, true
+	case "TRUE", "FALSE":
+		return expression == "TRUE", true
+	}
+	if n, err := strconv.ParseInt(expression, 10, 64); err == nil {
+		return n, true
+	}
+	text, isText := strings.CutPrefix(expression, "'")
+	text, closed := strings.CutSuffix(text, "'")
+	return text, isText && closed && !strings.Contains(text, "'")
 }
 
 // find returns the place of the first token from i that is one of words, or the end.
@@ -132,7 +240,7 @@ func (s *statement) find(i int, words ...string) int {
 func (s *statement) list(i, end int) (parts []string) {
 	for i < end {
 		next := min(s.find(i, ","), end)
-		parts = append(parts, s.text[s.tokens[i].start:s.tokens[next-1].end])
+		parts = append(parts, s.Text[s.tokens[i].start:s.tokens[next-1].end])
 		i = next + 1
 	}
 	return parts
@@ -141,7 +249,7 @@ func (s *statement) list(i, end int) (parts []string) {
 // group returns the texts between commas in a group.
 func group(text string) []string {
 	inner := strings.TrimSuffix(strings.TrimPrefix(text, "("), ")")
-	s := statement{text: inner, tokens: tokenize(inner)}
+	s := statement{Statement: Statement{Text: inner}, tokens: tokenize(inner)}
 	return s.list(0, len(s.tokens))
 }
 
@@ -185,13 +293,14 @@ func (s *statement) addSum(columns, expressions []string, at int) error {
 	if len(columns) != len(expressions) {
 		return fmt.Errorf("it has %d columns and %d values", len(columns), len(expressions))
 	}
+	var bound boundSum
 	var values []value
 	for i, name := range columns {
-		if c, is := s.table.column(name); is {
-			values = append(values, c.cast(s.dialect, expressions[i]))
+		if c := s.table.column(name); c != nil {
+			values = append(values, s.split(&bound, c, expressions[i])...)
 		}
 	}
-	s.add(at, ", "+sumOf(s.dialect, "0", values))
+	s.add(at, ", "+s.table.sumOf(s.dialect, "0", s.bind(bound), values))
 	return nil
 }
 
@@ -207,22 +316,33 @@ func (s *statement) update(i int) error {
 // assign adds the checksum to the assignments from i. name is that of the table within them.
 func (s *statement) assign(i int, name string) error {
 	end := s.find(i, "FROM", "WHERE", "RETURNING")
+	var bound boundSum
 	var values []value
 	for _, a := range s.list(i, end) {
 		column, expression, _ := strings.Cut(a, "=")
 		column = strings.TrimSpace(column)
 		if column[0] == '(' && slices.ContainsFunc(group(column), func(name string) bool {
-			_, is := s.table.column(name)
-			return is
+			return s.table.column(name) != nil
 		}) {
 			return fmt.Errorf("it assigns a list of columns")
 		}
-		if c, is := s.table.column(column); is {
-			values = append(values, value{c, name + "." + column}, c.cast(s.dialect, strings.TrimSpace(expression)))
+		if c := s.table.column(column); c != nil {
+			values = append(values, value{c, name + "." + column})
+			values = append(values, s.split(&bound, c, strings.TrimSpace(expression))...)
 		}
 	}
 	if len(values) > 0 {
-		s.add(s.tokens[end-1].end, ", "+checksumColumn+" = "+sumOf(s.dialect, name+"."+checksumColumn, values))
+		sum := s.table.sumOf(s.dialect, name+"."+checksumColumn, s.bind(bound), values)
+		s.add(s.tokens[end-1].end, ", "+checksumColumn+" = "+sum)
 	}
 	return nil
+}
+
+// delete adds the statements that clear the references to the rows, which the database would clear without their
+// checksums. The name of the table is at i.
+func (s *statement) delete(i int) {
+	for _, r := range s.table.references {
+		s.Before = append(s.Before, fmt.Sprintf("UPDATE %s SET %s = NULL WHERE %s IN (SELECT %s FROM %s%s)", r.table,
+			r.column, r.column, r.key, s.table.Name, s.Text[s.tokens[i].end:]))
+	}
 }

@@ -62,7 +62,8 @@ func (t translatedFS) Open(name string) (fs.File, error) {
 		text = toPostgres.Replace(text)
 	}
 	if strings.Contains(text, computeChecksums) {
-		text = strings.ReplaceAll(text, computeChecksums, checksumUpdates(t.dialect, checksumTables(path.Base(name))))
+		text = strings.ReplaceAll(text, computeChecksums,
+			checksumUpdates(t.dialect, checksumTables(MigrationFiles, path.Base(name))))
 	}
 	return translatedFile{f, strings.NewReader(text)}, err
 }

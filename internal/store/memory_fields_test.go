@@ -138,3 +138,18 @@ func TestLogStoresEachAttributeOfADocument(t *testing.T) {
 		diffFields(t, "in the log", &log[0].DocAttributes, &want)
 	})
 }
+
+// Fields that change while the version stays are part of the entity tag.
+func TestEntityTagCoversFieldsOutsideOfVersions(t *testing.T) {
+	t.Parallel()
+	forEachField(&loci.Memory{}, func(name string, _ reflect.Value) {
+		if !slices.Contains([]string{"Expired", "SupersededBy", "Supersedes", "AttachmentIDs"}, name) {
+			return
+		}
+		var m loci.Memory
+		storetest.Fill(reflect.ValueOf(&m).Elem().FieldByName(name))
+		if m.EntityTag() == (loci.Memory{}).EntityTag() {
+			t.Errorf("%s changes without a new version, and the entity tag leaves it out", name)
+		}
+	})
+}

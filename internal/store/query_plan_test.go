@@ -48,9 +48,9 @@ func multiplyRows(t *testing.T, d storetest.Database) {
 		return
 	}
 	d.Exec(t,
-		`INSERT INTO memories (id, workspace, atlas, title, content, hash, checksum, type, status, tags,
+		`INSERT INTO memories (id, workspace, atlas, title, content, hash, type, status, tags,
 			source_name, source_uri, source_group, version, created_by, updated_by, created_at, updated_at)
-		SELECT m.id || '-' || n, workspace, atlas, title, content, hash, checksum, type, n % 3, tags,
+		SELECT m.id || '-' || n, workspace, atlas, title, content, hash, type, n % 3, tags,
 			'', '', '', version, created_by, updated_by, created_at - n * 1000000, updated_at
 		FROM memories m, generate_series(1, 50) n`)
 	d.Exec(t, `ANALYZE `+strings.Join(tables, ", ")) // not those of other tests, which vanish meanwhile

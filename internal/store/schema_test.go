@@ -46,11 +46,12 @@ const (
 		WITH t AS (SELECT * FROM pg_class WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace
 			AND relname NOT LIKE 'goose%')
 		SELECT 'table ' || relname || CASE relpersistence WHEN 'u' THEN ' unlogged' ELSE '' END FROM t
-		UNION ALL SELECT concat('column ', relname, ' ', attnum, ' ', attname, ' ', format_type(atttypid, atttypmod),
+		UNION ALL SELECT concat('column ', relname, ' ', row_number() OVER (PARTITION BY attrelid ORDER BY attnum), ' ',
+			attname, ' ', format_type(atttypid, atttypmod),
 			CASE attidentity WHEN 'a' THEN ' identity' END, CASE WHEN attnotnull THEN ' not null' ELSE ' null' END,
 			' ' || replace(pg_get_expr(adbin, adrelid), '::text', ''))
 			FROM t JOIN pg_attribute a ON attrelid = t.oid LEFT JOIN pg_attrdef ON adrelid = t.oid AND adnum = attnum
-			WHERE attnum > 0
+			WHERE attnum > 0 AND NOT attisdropped
 		UNION ALL SELECT concat('index ', t.relname, CASE k.contype WHEN 'p' THEN ' primary key' WHEN 'u' THEN ' key'
 			ELSE ' ' || i.relname END, CASE WHEN indisunique THEN ' unique' END, ' ',
 			(SELECT string_agg(attname, ',' ORDER BY n) FROM unnest(indkey) WITH ORDINALITY u (number, n)

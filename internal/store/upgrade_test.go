@@ -11,9 +11,8 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
-	"github.com/loci-memory/loci/internal/store/checksum"
-	"github.com/loci-memory/loci/internal/store/embeddb"
 	"github.com/loci-memory/loci/internal/store/memorydb"
 	"github.com/loci-memory/loci/internal/store/storetest"
 	"github.com/loci-memory/loci/internal/testenv"
@@ -49,8 +48,6 @@ func createInitialSchema(t *testing.T, d storetest.Database) *identity.Actor {
 		Tags: []string{}, Status: loci.MemoryActive, Version: 2, CreatedBy: "ann", CreatedAt: 6, UpdatedAt: 6}
 	given := m
 	given.ID, given.Title, given.Content, given.Version, given.CreatedAt = "given", "Mine", "Untouched", 1, 5
-	was := loci.MemoryVersion{Version: 1, Title: "Kept", Content: "Kept", Type: m.Type, Tags: m.Tags,
-		Status: m.Status, CreatedBy: "ann", CreatedAt: 6}
 	for n, name := range []string{"ann", "bob"} {
 		exec(`INSERT INTO users (id, email, email_folded, name, password, verified, plan, pro_until,
 				created_at, updated_at)
@@ -64,18 +61,19 @@ func createInitialSchema(t *testing.T, d storetest.Database) *identity.Actor {
 			VALUES ($1, $2, 'Inbox', '[]', '', TRUE, FALSE, $3, $4, 5, 5)`, "inbox of "+name, n+1, 2*(1-n),
 			(1-n)*len(m.Content+given.Content))
 	}
-	for _, m := range []loci.Memory{m, given} {
+	for i, m := range []loci.Memory{m, given} {
+		sum := []int64{8364485970182135226, -4478798942054035686}[i]
 		exec(`INSERT INTO memories (id, workspace, atlas, title, content, hash, checksum, type, status, tags,
 				source_name, source_uri, source_group, version, created_by, updated_by, created_at, updated_at)
 			VALUES ($1, 1, 1, $2, $3, $4, $5, 0, 0, '[]', '', '', '', $6, 'ann', 'ann', $7, 6)`, m.ID, m.Title,
-			m.Content, memorydb.ContentHash(m.Content), checksum.Memory(m), m.Version, int64(m.CreatedAt))
+			m.Content, memorydb.ContentHash(m.Content), sum, m.Version, int64(m.CreatedAt))
 	}
 	exec(`INSERT INTO versions (memory, version, title, prefix_len, checksum, type, tags, status, verified_at,
 			verified_by, evidence, valid_until, created_by, created_at)
-		VALUES (1, 1, 'Kept', 4, $1, 0, '[]', 0, 0, '', '', 0, 'ann', 6)`, checksum.Version(was))
+		VALUES (1, 1, 'Kept', 4, $1, 0, '[]', 0, 0, '', '', 0, 'ann', 6)`, int64(-3802066780258404824))
 	exec(`INSERT INTO generations (name) VALUES ('old model')`)
 	exec(`INSERT INTO vectors (workspace, memory, generation, text_hash, chunk, seq, vector, checksum)
-		VALUES (1, 1, 1, 7, 0, 1, $1, $2)`, []byte("vector"), embeddb.VectorChecksum(7, 0, []byte("vector")))
+		VALUES (1, 1, 1, 7, 0, 1, $1, $2)`, []byte("vector"), int64(4473471066056310896))
 	return &identity.Actor{UserID: "ann", Email: "ann@example.com", CredentialKind: identity.CredentialKey,
 		CredentialID: loci.NewID(time.Now())}
 }
@@ -152,6 +150,29 @@ func TestInitialSchemaIsUpgraded(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Damage of a former schema is not proved right by the checksums of the next one.
+func TestUpgradeKeepsDamageVisible(t *testing.T) {
+	t.Parallel()
+	storetest.EachEmpty(t, func(t *testing.T, d storetest.Database) {
+		createInitialSchema(t, d)
+		for _, q := range []string{`UPDATE memories SET title = 'Damaged' WHERE id = 'given'`,
+			`UPDATE versions SET evidence = 'damaged'`, `UPDATE vectors SET chunk = 1`} {
+			d.Exec(t, q)
+		}
+		s := d.Open(t, store.Options{})
+		var found []string
+		for _, f := range storetest.CheckIntegrity(t, s, false).Inconsistencies {
+			if strings.Contains(f.Detail, "checksum") {
+				found = append(found, f.Kind+" "+f.ID)
+			}
+		}
+		testenv.EqualSlices(t, found, []string{"rows given", "versions old"}, "damaged rows")
+		damaged := sqldb.ChecksumTables()["vectors"].DamageCondition(s.DB().Dialect(), "v")
+		testenv.Len(t, d.Query(t, `SELECT v.memory FROM vectors v WHERE`+damaged), 1, "damaged vectors")
+		testenv.Len(t, d.Query(t, `SELECT name FROM metadata WHERE name LIKE 'damaged%'`), 0, "marks")
+	})
 }
 
 // Commands that only look at a database must not change it under a server of an earlier version.

@@ -31,10 +31,10 @@ func TestUsageCountsLongQueues(t *testing.T) {
 			}
 		}
 		check("one memory", 1, 0, "")
-		d.Exec(t, `INSERT INTO memories (id, workspace, atlas, title, content, hash, checksum, type, status, tags,
+		d.Exec(t, `INSERT INTO memories (id, workspace, atlas, title, content, hash, type, status, tags,
 				source_name, source_uri, source_group, version, created_by, updated_by, created_at, updated_at)
 			WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 300)
-			SELECT m.id || '-' || n, workspace, atlas, title, content, hash, checksum, type, status, tags, '', '', '',
+			SELECT m.id || '-' || n, workspace, atlas, title, content, hash, type, status, tags, '', '', '',
 				version, created_by, updated_by, created_at, updated_at
 			FROM memories m, numbers WHERE content = 'text'`)
 		d.Exec(t, `INSERT INTO embedding_queue (memory, workspace, owner, is_long, due, attempts, error, failed_at)

@@ -32,7 +32,18 @@ ALTER TABLE memories ADD COLUMN row_checksum BIGINT NOT NULL DEFAULT 0;
 ALTER TABLE versions ADD COLUMN row_checksum BIGINT NOT NULL DEFAULT 0;
 ALTER TABLE receipts ADD COLUMN row_checksum BIGINT NOT NULL DEFAULT 0;
 ALTER TABLE attachments ADD COLUMN row_checksum BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE vectors ADD COLUMN row_checksum BIGINT NOT NULL DEFAULT 0;
+-- The former checksums covered the fields of memories and versions, and vectors. Rows that contradict them are marked in
+-- metadata before: they get a checksum that they contradict.
+ALTER TABLE memories DROP COLUMN checksum;
+ALTER TABLE versions DROP COLUMN checksum;
+ALTER TABLE vectors DROP COLUMN checksum;
 -- postgres: CREATE FUNCTION loci_checksum(name TEXT, value TEXT) RETURNS BIGINT IMMUTABLE PARALLEL SAFE
--- postgres: RETURN CASE WHEN value IS NULL OR value IN ('', '0', 'false') THEN 0
+-- postgres: RETURN CASE WHEN value IS NULL THEN 0
 -- postgres: ELSE CAST(CAST('x' || substr(md5(name || ':' || value), 1, 16) AS BIT(64)) AS BIGINT) END;
 -- compute checksums
+UPDATE memories SET row_checksum = ~row_checksum WHERE 'damaged memories ' || row_id IN (SELECT name FROM metadata);
+UPDATE versions SET row_checksum = ~row_checksum
+	WHERE 'damaged versions ' || memory || ' ' || version IN (SELECT name FROM metadata);
+UPDATE vectors SET row_checksum = ~row_checksum WHERE 'damaged vectors ' || row_id IN (SELECT name FROM metadata);
+DELETE FROM metadata WHERE name LIKE 'damaged %';

@@ -11,6 +11,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/sqldb/upgrade"
 )
 
 // migrate migrates the schema under an advisory lock, for one process at a time. It uses connections of its
@@ -54,6 +55,9 @@ func migrate(ctx context.Context, config *pgxpool.Config, o sqldb.Options) error
 	o.LogMigration(have, latest)
 	db := stdlib.OpenDBFromPool(pool)
 	defer db.Close()
+	if err := upgrade.MarkDamaged(ctx, db, have); err != nil {
+		return err
+	}
 	p, err := sqldb.NewMigrator(dialect, db, o.Migrations)
 	if err != nil {
 		return err

@@ -280,38 +280,56 @@ type conn struct {
 // maxRewrittenQueries limits a rewriter: a query with a list has one text for each length of the list.
 const maxRewrittenQueries = 1000
 
-// A placeholderRewriter caches queries with the placeholders of PostgreSQL, $1 in place of ?1. The SQL of the store
-// uses the question mark for nothing else.
-type placeholderRewriter struct {
+// A rewriter caches queries with checksums and with the placeholders of PostgreSQL, $1 in place of ?1. The SQL of the
+// store uses the question mark for nothing else.
+type rewriter struct {
 	mu    sync.RWMutex
-	cache map[string]string
+	cache map[string]*sqldb.Statement
 }
 
-var placeholders placeholderRewriter
+var rewritten rewriter
 
-func (r *placeholderRewriter) rewrite(q string) (t string, err error) {
+func (r *rewriter) rewrite(q string) (s *sqldb.Statement, err error) {
 	r.mu.RLock()
-	t, ok := r.cache[q]
+	s, ok := r.cache[q]
 	r.mu.RUnlock()
 	if ok {
-		return t, nil
+		return s, nil
 	}
-	if t, err = sqldb.WithChecksums(q, dialect); err != nil {
-		return "", err
+	if s, err = sqldb.Rewrite(q, dialect); err != nil {
+		return nil, err
 	}
-	t = strings.ReplaceAll(t, "?", "$")
+	s.Text = strings.ReplaceAll(s.Text, "?", "$")
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.cache == nil || len(r.cache) >= maxRewrittenQueries {
-		r.cache = map[string]string{}
+		r.cache = map[string]*sqldb.Statement{}
 	}
-	r.cache[q] = t
-	return t, nil
+	r.cache[q] = s
+	return s, nil
+}
+
+// prepare returns the text and the arguments of a statement, after it has cleared the references to what that deletes.
+func (c *conn) prepare(q string, args []any) (text string, all []any, err error) {
+	sqldb.CountStatement()
+	s, err := rewritten.rewrite(q)
+	if err != nil {
+		return "", nil, err
+	}
+	for _, before := range s.Before {
+		if _, err := c.Exec(before, args); err != nil {
+			return "", nil, err
+		}
+	}
+	all = args
+	err = s.AddSums(dialect, func(i int) any { return args[i] }, func(sum int64) {
+		all = append(all[:len(all):len(all)], sum) // those of the caller stay
+	})
+	return s.Text, all, err
 }
 
 func (c *conn) Exec(q string, args []any) (int64, error) {
-	sqldb.CountStatement()
-	text, err := placeholders.rewrite(q)
+	text, args, err := c.prepare(q, args)
 	if err != nil {
 		return 0, err
 	}
@@ -324,8 +342,7 @@ func (c *conn) Insert(q string, args []any) (rowID int64, err error) {
 }
 
 func (c *conn) QueryRow(q string, args []any, dest []any) error {
-	sqldb.CountStatement()
-	text, err := placeholders.rewrite(q)
+	text, args, err := c.prepare(q, args)
 	if err != nil {
 		return err
 	}
@@ -341,8 +358,7 @@ func (c *conn) QueryFew(q string, args []any, f func(sqldb.Row) error) error {
 }
 
 func (c *conn) Query(q string, args []any, f func(sqldb.Row) error) error {
-	sqldb.CountStatement()
-	text, err := placeholders.rewrite(q)
+	text, args, err := c.prepare(q, args)
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,8 @@ type statement struct {
 	driver.Stmt
 	driver.StmtExecContext
 	driver.StmtQueryContext
-	columns int // of its rows; 0 before the first execution
+	rewritten *sqldb.Statement
+	columns   int // of its rows; 0 before the first execution
 }
 
 // maxPrepared is the limit of prepared statements of a connection.
@@ -42,16 +43,16 @@ func (c *conn) prepare(q string) (*statement, error) {
 	if len(c.prepared) >= maxPrepared {
 		c.closeStatements()
 	}
-	text, err := sqldb.WithChecksums(q, dialect)
+	rewritten, err := sqldb.Rewrite(q, dialect)
 	if err != nil {
 		return nil, err
 	}
-	raw, err := c.conn.Prepare(text)
+	raw, err := c.conn.Prepare(rewritten.Text)
 	if err != nil {
 		return nil, markUnreadable(err)
 	}
 	s := &statement{Stmt: raw, StmtExecContext: raw.(driver.StmtExecContext),
-		StmtQueryContext: raw.(driver.StmtQueryContext)}
+		StmtQueryContext: raw.(driver.StmtQueryContext), rewritten: rewritten}
 	c.prepared[q] = s
 	return s, nil
 }
@@ -69,8 +70,8 @@ func (c *conn) close() error {
 	return c.conn.Close()
 }
 
-// bindArgs converts arguments for the driver. They are valid until the next statement.
-func (c *conn) bindArgs(args []any) (_ []driver.NamedValue, err error) {
+// bindArgs converts arguments for the driver, and adds those of checksums. They are valid until the next statement.
+func (c *conn) bindArgs(s *statement, args []any) (_ []driver.NamedValue, err error) {
 	c.args = c.args[:0]
 	for i, a := range args {
 		var v driver.Value
@@ -88,7 +89,10 @@ func (c *conn) bindArgs(args []any) (_ []driver.NamedValue, err error) {
 		}
 		c.args = append(c.args, driver.NamedValue{Ordinal: i + 1, Value: v})
 	}
-	return c.args, nil
+	err = s.rewritten.AddSums(dialect, func(i int) any { return c.args[i].Value }, func(sum int64) {
+		c.args = append(c.args, driver.NamedValue{Ordinal: len(c.args) + 1, Value: sum})
+	})
+	return c.args, err
 }
 
 // execStatement executes a statement without cancellation, which would cost a goroutine each time.
@@ -97,7 +101,12 @@ func (c *conn) execStatement(q string, args []any) (driver.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	values, err := c.bindArgs(args)
+	for _, before := range s.rewritten.Before {
+		if _, err := c.execStatement(before, args); err != nil {
+			return nil, err
+		}
+	}
+	values, err := c.bindArgs(s, args)
 	if err != nil {
 		return nil, err
 	}
@@ -183,7 +192,7 @@ func (c *conn) startQuery(ctx context.Context, q string, args []any) (*resultSet
 	if err != nil {
 		return nil, err
 	}
-	values, err := c.bindArgs(args)
+	values, err := c.bindArgs(s, args)
 	if err != nil {
 		return nil, err
 	}

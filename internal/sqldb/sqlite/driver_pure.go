@@ -21,12 +21,13 @@ const (
 func init() {
 	sqlite.MustRegisterDeterministicScalarFunction(sqldb.ChecksumFunction, -1,
 		func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
-			sum, _ := args[0].(int64)
-			pairs := make([]any, len(args)-1)
-			for i, a := range args[1:] {
-				pairs[i] = a
+			more, _ := args[1].(int64)
+			columns, _ := args[2].(string)
+			values := make([]any, len(args)-3)
+			for i, a := range args[3:] {
+				values[i] = a
 			}
-			return sqldb.Checksum(sum, pairs...), nil
+			return sqldb.Checksum(args[0], more, columns, values...), nil
 		})
 }
 

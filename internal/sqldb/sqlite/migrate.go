@@ -10,6 +10,7 @@ import (
 	"github.com/pressly/goose/v3"
 
 	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/sqldb/upgrade"
 )
 
 // maxBusyTimeout is the busy timeout of migrations, practically without limit.
@@ -32,6 +33,9 @@ func (c *conn) migrate(ctx context.Context, db *sql.DB, o sqldb.Options) error {
 	o.LogMigration(have, latest)
 	db.SetMaxOpenConns(1) // the pragma applies to one connection
 	if _, err := db.ExecContext(ctx, fmt.Sprintf(`PRAGMA busy_timeout = %d`, maxBusyTimeout)); err != nil {
+		return err
+	}
+	if err := upgrade.MarkDamaged(ctx, db, have); err != nil {
 		return err
 	}
 	p, err := sqldb.NewMigrator(dialect, db, o.Migrations)

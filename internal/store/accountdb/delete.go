@@ -29,12 +29,20 @@ func (t Tx) DeleteUser(id loci.ID, e loci.Email) error {
 		AND (SELECT u.verified FROM users u WHERE u.id = ?2)`, FoldEmail(e), id); err != nil {
 		return err
 	}
-	n, err := t.conn.Exec(`DELETE FROM users WHERE id = ?1`, id)
+	n, err := DeleteUserRow(t.conn, id)
 	if err == nil && n == 0 {
 		err = loci.NewError(loci.CodeNotFound)
 	}
 	t.onChange(Change{UserID: id})
 	return err
+}
+
+// DeleteUserRow deletes the row of a user, and those of the keys before: agents refer to both.
+func DeleteUserRow(t *sqldb.Tx, id loci.ID) (int64, error) {
+	if _, err := t.Exec(`DELETE FROM api_keys WHERE user_id = ?1`, id); err != nil {
+		return 0, err
+	}
+	return t.Exec(`DELETE FROM users WHERE id = ?1`, id)
 }
 
 // LockMemberships locks the memberships and agents of a user until the commit, in the order of all transactions.

@@ -232,10 +232,9 @@ func TestCodesHaveCurrentVectorsAcrossBatches(t *testing.T) {
 			memory    string
 			seq, size int
 		}{{memories[0], 2, 8190}, {memories[1], 3, 5}, {memories[2], 4, 9000}, {memories[0], 5, 3}} {
-			d.Exec(t, fmt.Sprintf(`INSERT INTO vectors (workspace, memory, generation, text_hash, chunk, seq, vector,
-					checksum)
+			d.Exec(t, fmt.Sprintf(`INSERT INTO vectors (workspace, memory, generation, text_hash, chunk, seq, vector)
 				WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < %d)
-				SELECT workspace, memory, generation, %d, i, %[2]d, vector, 0 FROM vectors JOIN n ON TRUE
+				SELECT workspace, memory, generation, %d, i, %[2]d, vector FROM vectors JOIN n ON TRUE
 				WHERE memory = %[3]s AND seq = 1`, x.size, x.seq, x.memory))
 		}
 		d.Exec(t, `UPDATE keyword_indexes SET vector_seq = 5`)

@@ -19,10 +19,13 @@ type result struct {
 	copyFrom int64 // row id of that memory, or 0
 }
 
-// findEmbeddedText returns a memory of the workspace with the vectors of a text, or 0.
+// findEmbeddedText returns a memory of the workspace with the vectors of a text, or 0. It takes none with damaged
+// vectors.
 func findEmbeddedText(t *sqldb.Tx, workspace, generation, text int64) (memory int64, err error) {
 	err = t.QueryRow(
-		`SELECT memory FROM vectors WHERE workspace = ?1 AND generation = ?2 AND text_hash = ?3 LIMIT 1`,
+		`SELECT o.memory FROM (SELECT memory FROM vectors WHERE workspace = ?1 AND generation = ?2 AND text_hash = ?3
+			LIMIT 1) o WHERE NOT EXISTS (SELECT 1 FROM vectors v WHERE v.memory = o.memory AND v.generation = ?2
+			AND v.text_hash = ?3 AND`+sqldb.ChecksumTables()["vectors"].DamageCondition(t.Dialect, "v")+`)`,
 		[]any{workspace, generation, text}, []any{&memory})
 	if errors.Is(err, sqldb.ErrNoRows) {
 		return 0, nil
@@ -78,10 +81,10 @@ func (w *Worker) writeVectors(t *sqldb.Tx, seq int64, r result) (err error) {
 	case 0:
 		for i, v := range r.vectors {
 			_, err := t.Exec(
-				`INSERT INTO vectors (workspace, memory, generation, text_hash, chunk, seq, vector, checksum)
-					VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+				`INSERT INTO vectors (workspace, memory, generation, text_hash, chunk, seq, vector)
+					VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
 				ON CONFLICT (memory, generation, text_hash, chunk) DO UPDATE SET seq = excluded.seq`,
-				r.workspace, r.memory, w.generation, r.textHash, i, seq, v, VectorChecksum(r.textHash, i, v))
+				r.workspace, r.memory, w.generation, r.textHash, i, seq, v)
 			if err != nil {
 				return err
 			}
@@ -90,9 +93,8 @@ func (w *Worker) writeVectors(t *sqldb.Tx, seq int64, r result) (err error) {
 		n, err = t.Exec(`UPDATE vectors SET seq = ?1 WHERE memory = ?2 AND generation = ?3 AND text_hash = ?4`, seq,
 			r.memory, w.generation, r.textHash)
 	default:
-		n, err = t.Exec(`INSERT INTO vectors (workspace, memory, generation, text_hash, chunk, seq, vector, checksum)
-			SELECT workspace, CAST(?1 AS BIGINT), generation, text_hash, chunk, CAST(?2 AS BIGINT), vector, checksum
-			FROM vectors
+		n, err = t.Exec(`INSERT INTO vectors (workspace, memory, generation, text_hash, chunk, seq, vector)
+			SELECT workspace, CAST(?1 AS BIGINT), generation, text_hash, chunk, CAST(?2 AS BIGINT), vector FROM vectors
 			WHERE memory = ?3 AND generation = ?4 AND text_hash = ?5
 			ON CONFLICT (memory, generation, text_hash, chunk) DO UPDATE SET seq = excluded.seq`, r.memory, seq,
 			r.copyFrom, w.generation, r.textHash)
@@ -115,15 +117,5 @@ func TextHash(title, content string) int64 {
 	h.Write(binary.LittleEndian.AppendUint32(nil, uint32(len(title))))
 	h.Write([]byte(title))
 	h.Write([]byte(content))
-	return int64(binary.BigEndian.Uint64(h.Sum(nil)))
-}
-
-// VectorChecksum returns the checksum of the vector of a chunk. A copy for another memory with the same text has the
-// same checksum.
-func VectorChecksum(textHash int64, chunk int, vector []byte) int64 {
-	h := sha256.New()
-	h.Write(binary.LittleEndian.AppendUint64(nil, uint64(textHash)))
-	h.Write(binary.LittleEndian.AppendUint64(nil, uint64(chunk)))
-	h.Write(vector)
 	return int64(binary.BigEndian.Uint64(h.Sum(nil)))
 }

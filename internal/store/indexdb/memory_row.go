@@ -6,7 +6,6 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/index"
 	"github.com/loci-memory/loci/internal/sqldb"
-	"github.com/loci-memory/loci/internal/store/checksum"
 	"github.com/loci-memory/loci/internal/store/record"
 	"github.com/loci-memory/loci/internal/title"
 )
@@ -94,18 +93,23 @@ func (f *MemoryFields) Record() (m loci.Memory, err error) {
 	return m, err
 }
 
-// MemoryRowColumns are the columns that MemoryRow.Scan reads from memories e.
-var MemoryRowColumns = MemoryColumns + `, e.row_id, e.workspace, e.atlas, e.hash, e.checksum `
+// MemoryRowColumns returns the columns that MemoryRow.Scan reads from memories e.
+func MemoryRowColumns(d *sqldb.Dialect) string {
+	return MemoryColumns + `, e.row_id, e.workspace, e.atlas, e.hash,` +
+		sqldb.ChecksumTables()["memories"].DamageCondition(d, "e")
+}
 
-// A MemoryRow is the row of a memory as it is stored, valid or not.
+// A MemoryRow is the row of a memory as it is stored, valid or not. A damaged one differs from its checksum. Data
+// derived from it are not rebuilt: they may be the only record of its former content.
 type MemoryRow struct {
 	MemoryFields
-	RowID, Workspace, Atlas, Hash, Checksum int64
+	RowID, Workspace, Atlas, Hash int64
+	IsDamaged                     bool
 }
 
 // Scan reads MemoryRowColumns.
 func (m *MemoryRow) Scan(r sqldb.Row) error {
-	return r.Scan(append(MemoryTable.Dest(&m.MemoryFields), &m.RowID, &m.Workspace, &m.Atlas, &m.Hash, &m.Checksum)...)
+	return r.Scan(append(MemoryTable.Dest(&m.MemoryFields), &m.RowID, &m.Workspace, &m.Atlas, &m.Hash, &m.IsDamaged)...)
 }
 
 // DocAttributes returns the attributes that the index should hold of the memory. An invalid list of tags counts as
@@ -115,31 +119,9 @@ func (m *MemoryRow) DocAttributes() index.DocAttributes {
 	return DocAttributes(m.RowID, m.Atlas, record)
 }
 
-// IsOfNewer reports whether the row has a type or a status of a newer version of this program. Its checksum cannot be
-// computed.
-func (m *MemoryRow) IsOfNewer() bool {
-	return m.Type >= len(loci.MemoryTypes) || m.Status >= len(loci.MemoryStatuses)
-}
-
-// Damage returns a description of the damage of a row, or "". Data derived from such a row are not rebuilt: they may be
-// the only record of its former content.
-func (m *MemoryRow) Damage() string {
-	if _, err := sqldb.DecodeStrings[string](m.Tags); err != nil || m.Type < 0 || m.Status < 0 || m.IsOfNewer() {
-		return "its type, status or tags are invalid"
-	}
-	// Links are not in the checksum: a check compares both ends. The checksum of a row from before the column
-	// title_derived does not cover it.
-	record, _ := m.Record()
-	record.TitleDerived = m.TitleDerived != nil && *m.TitleDerived
-	if m.Checksum != checksum.Memory(record) {
-		return "its checksum is another one: its text, title, tags, source, type, status or review is damaged"
-	}
-	return ""
-}
-
 // LockMemoryRow returns the row of a memory, which stays as it is until the commit.
 func LockMemoryRow(t *sqldb.Tx, rowID int64) (m MemoryRow, err error) {
-	err = m.Scan(t.Row(`SELECT`+MemoryRowColumns+`FROM memories e WHERE e.row_id = ?1`+
+	err = m.Scan(t.Row(`SELECT`+MemoryRowColumns(t.Dialect)+`FROM memories e WHERE e.row_id = ?1`+
 		t.LockClause("NO KEY UPDATE", "e"), rowID))
 	return m, err
 }

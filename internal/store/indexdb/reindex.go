@@ -209,21 +209,21 @@ func lockAtlases(t *sqldb.Tx, rowIDs []int64) (homes map[int64]int64, err error)
 
 // currentUpdate returns the update of a memory as its row is, or a deletion in atlas 0 if it or its atlas is gone. A
 // damaged row, or one in an atlas of another workspace, has none, unless the log must lose its document: an unreadable
-// one makes the whole index unreadable. The type or status of a newer version is no damage.
+// one makes the whole index unreadable.
 func currentUpdate(t *sqldb.Tx, workspace, rowID int64, analyzed analyzedText,
 	homes map[int64]int64) (u LogUpdate, damaged bool, err error) {
 	m, err := LockMemoryRow(t, rowID)
-	if errors.Is(err, sqldb.ErrNoRows) || err == nil && m.Workspace != workspace {
+	if errors.Is(err, sqldb.ErrNoRows) || err == nil && m.Workspace != workspace && !m.IsDamaged {
 		return Deletion(rowID, 0, Counters{}), false, nil
 	}
 	if err != nil {
 		return u, false, err
 	}
 	home, found := homes[m.Atlas]
-	if found && home == 0 {
+	if found && home == 0 && !m.IsDamaged {
 		return Deletion(rowID, 0, Counters{}), false, nil
 	}
-	if !m.IsOfNewer() && m.Damage() != "" || found && home != workspace {
+	if m.IsDamaged || found && home != workspace {
 		readable, err := isLogReadable(t, workspace, rowID)
 		return Deletion(rowID, 0, Counters{}), readable, err
 	}

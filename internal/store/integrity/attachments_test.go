@@ -100,6 +100,7 @@ func TestReindexKeepsMemoriesOfANewerProgram(t *testing.T) {
 		add(t, s, ann, "", "the harbour")
 		s.Close()
 		d.Exec(t, `UPDATE memories SET type = 60`)
+		d.ComputeChecksums(t) // as that program does
 		d.Exec(t, `DELETE FROM index_log`)
 		d.Exec(t, `UPDATE keyword_indexes SET analyzer = 0`)
 		s = d.Open(t, store.Options{})

@@ -135,7 +135,7 @@ func (c *Checker) Check(ctx context.Context, o Options) (sum Report, err error) 
 			break
 		}
 		for _, w := range list {
-			w.progress = progress
+			w.progress, w.damaged = progress, damaged
 			if err = c.checkWorkspace(ctx, w, &sum, o); err != nil {
 				return sum, err
 			}

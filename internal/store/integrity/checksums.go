@@ -7,17 +7,22 @@ import (
 	"slices"
 
 	"github.com/loci-memory/loci/internal/sqldb"
-	"github.com/loci-memory/loci/internal/store/indexdb"
 )
 
 // checksumBatchSize is the number of rows that one transaction compares with their checksums.
 const checksumBatchSize = 1000
 
-// checkChecksums compares the rows of all tables with their checksums, and reports damaged ones. It returns the tables
-// with damaged or unreadable rows.
+// summedTables are the names of the tables whose rows are compared with their checksums. Those of derived tables are
+// compared with what they follow from.
+var summedTables = slices.DeleteFunc(slices.Sorted(maps.Keys(sqldb.ChecksumTables())), func(name string) bool {
+	return Tables[name].Class == Derived
+})
+
+// checkChecksums compares the rows of tables with their checksums, and reports damaged ones. It returns the tables with
+// damaged or unreadable rows.
 func (c *Checker) checkChecksums(ctx context.Context, sum *Report, o Options) (damaged map[string]bool, err error) {
 	damaged = map[string]bool{}
-	for _, name := range slices.Sorted(maps.Keys(sqldb.ChecksumTables())) {
+	for _, name := range summedTables {
 		for after := []any(nil); ; {
 			before := sum.Found
 			after, err = c.compareRows(ctx, name, after, checksumBatchSize, sum, o)
@@ -46,7 +51,11 @@ func (c *Checker) compareRows(ctx context.Context, table string, after []any, si
 		return r, err
 	})
 	for _, row := range r.damaged {
-		f := Inconsistency{Kind: InconsistentRows, ID: cmp.Or(row.ID, table),
+		kind := InconsistentRows
+		if table == "versions" {
+			kind = InconsistentVersions
+		}
+		f := Inconsistency{Kind: kind, ID: cmp.Or(row.ID, table),
 			Detail: "the checksum of row " + row.Key + " of " + table + " is another one"}
 		if o.Repair {
 			f.Repair = restoreAdvice
@@ -68,35 +77,12 @@ func (c *Checker) sampleRows(ctx context.Context, size int, sum *Report) (err er
 	defer c.sampling.Unlock()
 	p := &c.position
 	if p.after == nil { // the next table
-		names := slices.Sorted(maps.Keys(sqldb.ChecksumTables()))
-		n, found := slices.BinarySearch(names, p.table)
+		n, found := slices.BinarySearch(summedTables, p.table)
 		if found {
 			n++
 		}
-		p.table = names[n%len(names)]
+		p.table = summedTables[n%len(summedTables)]
 	}
 	p.after, err = c.compareRows(ctx, p.table, p.after, size, sum, Options{})
 	return err
-}
-
-// hasDamagedMemories reports whether a memory has another checksum, or is unreadable.
-func (c *Checker) hasDamagedMemories(ctx context.Context) (has bool, err error) {
-	const batch = 200
-	for after, n := int64(0), batch; n == batch && err == nil && !has; {
-		n = 0
-		_, err = sqldb.SystemRead(ctx, c.db, "compare memories", func(t *sqldb.Tx) (_ bool, err error) {
-			return has, t.Query(`SELECT`+indexdb.MemoryRowColumns+`FROM memories e WHERE e.row_id > ?1
-				ORDER BY e.row_id LIMIT ?2`, []any{after, batch}, func(r sqldb.Row) error {
-				var m indexdb.MemoryRow
-				err := m.Scan(r)
-				n++
-				after, has = m.RowID, has || m.Damage() != ""
-				return err
-			})
-		})
-	}
-	if sqldb.UnreadableReason(err) != "" {
-		return true, nil
-	}
-	return has, err
 }

@@ -249,6 +249,35 @@ func TestMemoriesOnALostPageAreNamedAndTheOthersInspected(t *testing.T) {
 	})
 }
 
+// Where an index and a row of its table are damaged, nothing proves which of both is right.
+func TestRepairKeepsValuesOfIndexBesideDamagedRows(t *testing.T) {
+	t.Parallel()
+	onSQLiteFile(t, func(t *testing.T, d storetest.Database, _ *identity.Actor, all []loci.ID) {
+		d.Exec(t, `CREATE INDEX test_titles ON memories (title);
+			UPDATE memories SET title = 'In the index' WHERE id = '`+string(all[3])+`';
+			PRAGMA writable_schema = ON;
+			UPDATE sqlite_schema SET sql = 'CREATE INDEX test_other ON memories (content)', name = 'test_other'
+				WHERE name = 'test_titles';
+			PRAGMA writable_schema = RESET`)
+		s := d.Open(t, store.Options{})
+		for n := range 2 {
+			sum := checkIntegrity(t, s, true)
+			kinds := kindsOf(sum)
+			if !slices.Contains(kinds, "structure test_other") || !slices.Contains(kinds, "rows "+string(all[3])) ||
+				sum.Repaired != 0 {
+				t.Errorf("%+v", sum)
+			}
+			files := testenv.Must(filepath.Glob(filepath.Join(d.Dir, "loci.evidence-*.jsonl")))(t)
+			testenv.Len(t, files, n+1)
+			text := string(testenv.Must(os.ReadFile(files[0]))(t))
+			if !strings.Contains(text, `"inIndex":["In the index"]`) || !strings.Contains(text, "Memory 3 filler") {
+				t.Errorf("the file has %.300s", text)
+			}
+			testenv.Equal(t, testenv.Must(os.Stat(files[0]))(t).Mode(), os.FileMode(0o600))
+		}
+	})
+}
+
 // A page that is written over by a well-formed one: nothing but checksums shows that.
 func TestFlippedBitsInTextsAndVersionsAreDamage(t *testing.T) {
 	t.Parallel()
@@ -286,8 +315,8 @@ func TestFlippedBitsInTextsAndVersionsAreDamage(t *testing.T) {
 // A repair also ends if a damaged table loses what it writes. A check lists the first inconsistencies, and counts all.
 func TestRepairEndsWhenItsWritesAreLost(t *testing.T) {
 	t.Parallel()
-	s := testenv.Must(store.OpenSQLite(t.Context(), t.TempDir(), store.Options{}))(t)
-	defer s.Close()
+	d := storetest.Database{Engine: sqlite.Driver, Dir: t.TempDir()}
+	s := d.Open(t, store.Options{})
 	ann := user(t, s, "ann")
 	runConcurrently(1100, func(i int) error {
 		_, err := tryAdd(s, ann, "", fmt.Sprintf("memory %d stands beside memory %d and before memory %d", i, 7*i,
@@ -305,9 +334,8 @@ func TestRepairEndsWhenItsWritesAreLost(t *testing.T) {
 			t.Errorf("%+v", sum)
 		}
 	}
-	testenv.NoError(t, writeRaw(s, func(exec func(string, ...any) error) error {
-		return errors.Join(exec(`DROP TRIGGER lost`), exec(`UPDATE memories SET title = title || 'x'`))
-	}))
+	d.Exec(t, `DROP TRIGGER lost`)
+	d.Exec(t, `UPDATE memories SET title = title || 'x'`)
 	if sum := checkIntegrity(t, s, true); sum.Found != 1100 || sum.Repaired != 0 ||
 		len(sum.Inconsistencies) != 1000 {
 		t.Errorf("found %d, repaired %d, listed %d", sum.Found, sum.Repaired, len(sum.Inconsistencies))

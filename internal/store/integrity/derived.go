@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
@@ -37,21 +38,27 @@ func (w *workspaceCheck) countDifferences() (n int64) {
 type derivation struct {
 	kind    string
 	rebuild func(ctx context.Context, c *Checker, workspace int64) error
+	from    []string // tables that are counted or joined: a damaged row of one may belong to any record
 }
+
+// keepAdvice is the reason why a repair rebuilds nothing from tables with damaged rows.
+const keepAdvice = "rows that it follows from are damaged, so nothing proves which of both is right, and both stay"
 
 // derivations rebuild every kind, in this order.
 var derivations = []derivation{
-	{InconsistentRows, inBatches("memories", rebuildBatchSize, rebuildHashes)},
-	{InconsistentLinks, inBatches("memories", rebuildBatchSize, rebuildLinks)},
-	{InconsistentAttachments, inBatches("memories", rebuildBatchSize, rebuildAttachments)},
+	{InconsistentRows, inBatches("memories", rebuildBatchSize, rebuildHashes), nil},
+	{InconsistentLinks, inBatches("memories", rebuildBatchSize, rebuildLinks), nil},
+	{InconsistentAttachments, inBatches("memories", rebuildBatchSize, rebuildAttachments),
+		[]string{"atlases", "attachments", "memories"}},
 	{InconsistentIndex, func(ctx context.Context, c *Checker, workspace int64) error {
 		return c.index.Rebuild(ctx, workspace)
-	}},
-	{InconsistentCounters, inBatches("atlases", 1, recount)},
-	{InconsistentBands, rebuildBands},
-	{InconsistentVectors, inBatches("memories", rebuildBatchSize, rebuildVectors)},
-	{InconsistentSessions, inBatches("sessions", rebuildBatchSize, rebuildSessions)},
-	{InconsistentMessages, rebuildMessages},
+	}, nil},
+	{InconsistentCounters, inBatches("atlases", 1, recount), []string{"memories"}},
+	{InconsistentBands, rebuildBands, nil},
+	{InconsistentVectors, inBatches("memories", rebuildBatchSize, rebuildVectors), nil},
+	{InconsistentSessions, inBatches("sessions", rebuildBatchSize, rebuildSessions), []string{"candidates",
+		"checkpoints", "compilations", "redaction_audits", "session_events", "session_history", "sessions", "units"}},
+	{InconsistentMessages, rebuildMessages, []string{"agents", "messages", "receipts"}},
 }
 
 // rebuildBatchSize is the number of source rows whose derived data one transaction rebuilds.
@@ -83,11 +90,11 @@ func listRows(t *sqldb.Tx, table string, workspace int64) (list []int64, err err
 	return list, err
 }
 
-// lockHealthy returns the undamaged rows of memories, which stay as they are until the commit.
-func lockHealthy(t *sqldb.Tx, rowIDs []int64) (list []indexdb.MemoryRow, err error) {
+// lockProved returns the rows of memories that match their checksums, which stay as they are until the commit.
+func lockProved(t *sqldb.Tx, rowIDs []int64) (list []indexdb.MemoryRow, err error) {
 	for _, rowID := range rowIDs {
 		m, err := indexdb.LockMemoryRow(t, rowID)
-		if err == nil && m.Damage() == "" {
+		if err == nil && !m.IsDamaged {
 			list = append(list, m)
 		} else if err != nil && !errors.Is(err, sqldb.ErrNoRows) {
 			return nil, err
@@ -101,6 +108,10 @@ func (w *workspaceCheck) rebuildDifferent(ctx context.Context) (failed map[strin
 	failed = map[string]string{}
 	for _, d := range derivations {
 		if w.differences[d.kind].count == 0 {
+			continue
+		}
+		if slices.ContainsFunc(d.from, func(table string) bool { return w.damaged[table] }) {
+			failed[d.kind] = keepAdvice
 			continue
 		}
 		err := d.rebuild(ctx, w.checker, w.workspace)

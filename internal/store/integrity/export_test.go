@@ -9,4 +9,7 @@ func Kinds() (list []string) {
 }
 
 // RestoreAdvice is the result of a repair of source data.
-const RestoreAdvice = restoreAdvice
+const (
+	RestoreAdvice = restoreAdvice
+	KeepAdvice    = keepAdvice
+)

@@ -26,7 +26,7 @@ func (w *workspaceCheck) checkLinks(m indexdb.MemoryRow) error {
 			report("it has a replacement and is not superseded")
 		case !found:
 			report("its replacement does not exist")
-		case !slices.Contains(list, m.ID) && by.Damage() == "":
+		case !slices.Contains(list, m.ID) && !by.IsDamaged:
 			report("its replacement does not list it")
 		}
 	}
@@ -44,7 +44,7 @@ func (w *workspaceCheck) checkLinks(m indexdb.MemoryRow) error {
 
 // linkedMemory returns the row of a memory by its id, under a lock if that is not empty.
 func linkedMemory(t *sqldb.Tx, workspace int64, id loci.ID, lock string) (m indexdb.MemoryRow, found bool, err error) {
-	err = m.Scan(t.Row(`SELECT`+indexdb.MemoryRowColumns+`FROM memories e WHERE e.id = ?1 AND e.workspace = ?2`+
+	err = m.Scan(t.Row(`SELECT`+indexdb.MemoryRowColumns(t.Dialect)+`FROM memories e WHERE e.id = ?1 AND e.workspace = ?2`+
 		lock, id, workspace))
 	if errors.Is(err, sqldb.ErrNoRows) {
 		return m, false, nil
@@ -60,7 +60,7 @@ func supersededBy(t *sqldb.Tx, workspace int64, by loci.ID, ids []loci.ID) ([]lo
 		if err != nil {
 			return nil, err
 		}
-		isRight := m.SupersededBy == by && m.Status == supersededStatus || m.Damage() != ""
+		isRight := m.SupersededBy == by && m.Status == supersededStatus || m.IsDamaged
 		if found && isRight && !slices.Contains(right, id) {
 			right = append(right, id)
 		}
@@ -72,7 +72,7 @@ func supersededBy(t *sqldb.Tx, workspace int64, by loci.ID, ids []loci.ID) ([]lo
 // replacement. Links with a damaged end stay.
 func rebuildLinks(_ *Checker, t *sqldb.Tx, rowIDs []int64) error {
 	for _, rowID := range rowIDs {
-		list, err := lockHealthy(t, []int64{rowID})
+		list, err := lockProved(t, []int64{rowID})
 		if err == nil && len(list) > 0 && (list[0].SupersededBy != "" || list[0].Supersedes != sqldb.EmptyList) {
 			err = rebuildLinksOf(t, list[0])
 		}
@@ -91,8 +91,8 @@ func rebuildLinksOf(t *sqldb.Tx, m indexdb.MemoryRow) error {
 		}
 		if m.Status != supersededStatus || !found {
 			_, err = t.Exec(`UPDATE memories SET superseded_by = '' WHERE row_id = ?1`, m.RowID)
-		} else if list, _ := sqldb.DecodeStrings[loci.ID](by.Supersedes); !slices.Contains(list, m.ID) &&
-			by.Damage() == "" {
+		} else if list, _ := sqldb.DecodeStrings[loci.ID](by.Supersedes); !by.IsDamaged &&
+			!slices.Contains(list, m.ID) {
 			err = memorydb.SetSupersedes(t, by.ID, append(list, m.ID))
 		}
 		if err != nil {

@@ -103,7 +103,7 @@ func (w *workspaceCheck) checkBands(i int, m *indexdb.MemoryRow) {
 func rebuildBands(ctx context.Context, c *Checker, workspace int64) error {
 	want := map[int64]uint64{} // digests by memory
 	if err := inBatches("memories", rebuildBatchSize, func(_ *Checker, t *sqldb.Tx, rowIDs []int64) error {
-		list, err := lockHealthy(t, rowIDs)
+		list, err := lockProved(t, rowIDs)
 		for _, m := range list {
 			if err == nil {
 				bands := textBands(&m)
@@ -160,7 +160,7 @@ func deleteWrongBands(t *sqldb.Tx, workspace int64, list []band) error {
 		if err != nil && !errors.Is(err, sqldb.ErrNoRows) {
 			return err
 		}
-		isGone := err != nil || m.Workspace != workspace
+		isGone := err != nil || m.Workspace != workspace && !m.IsDamaged
 		var right, wrong []int64
 		if !isGone {
 			right = textBands(&m)
@@ -170,7 +170,7 @@ func deleteWrongBands(t *sqldb.Tx, workspace int64, list []band) error {
 				wrong = append(wrong, list[0].band)
 			}
 		}
-		if isGone || m.Damage() == "" {
+		if isGone || !m.IsDamaged {
 			if err := minhashdb.Delete(t, workspace, memory, wrong); err != nil {
 				return err
 			}
@@ -199,7 +199,7 @@ func readVectors(t *sqldb.Tx, rowIDs []int64) (v vectorState, err error) {
 	}
 	in := fmt.Sprintf(t.Dialect.InList, "memory", 1)
 	args := []any{sqldb.EncodeInts(rowIDs), v.generation}
-	var memory, text, sum int64
+	var memory, text int64
 	if err = t.Query(`SELECT memory, text_hash FROM vectors v WHERE `+in+` AND generation = ?2 AND chunk = 0
 		AND seq = (SELECT max(p.seq) FROM vectors p WHERE p.memory = v.memory AND p.generation = ?2)
 		UNION ALL SELECT memory, 0 FROM embedding_queue WHERE `+in, args, func(r sqldb.Row) error {
@@ -211,14 +211,10 @@ func readVectors(t *sqldb.Tx, rowIDs []int64) (v vectorState, err error) {
 	}); err != nil {
 		return v, err
 	}
-	return v, t.Query(`SELECT memory, text_hash, chunk, vector, checksum FROM vectors WHERE `+in+
-		` AND generation = ?2`, args, func(r sqldb.Row) error {
-		var chunk int
-		var vector []byte
-		err := r.Scan(&memory, &text, &chunk, &vector, &sum)
-		if err == nil && sum != embeddb.VectorChecksum(text, chunk, vector) {
-			v.broken[memory] = true
-		}
+	return v, t.Query(`SELECT DISTINCT v.memory FROM vectors v WHERE v.`+in+` AND v.generation = ?2 AND`+
+		sqldb.ChecksumTables()["vectors"].DamageCondition(t.Dialect, "v"), args, func(r sqldb.Row) error {
+		err := r.Scan(&memory)
+		v.broken[memory] = true
 		return err
 	})
 }
@@ -242,7 +238,7 @@ func (v vectorState) difference(m *indexdb.MemoryRow) string {
 // rebuildVectors queues the memories whose vectors are not those of their text. It deletes broken vectors before, so
 // that none is copied.
 func rebuildVectors(c *Checker, t *sqldb.Tx, rowIDs []int64) error {
-	list, err := lockHealthy(t, rowIDs)
+	list, err := lockProved(t, rowIDs)
 	if err != nil {
 		return err
 	}

@@ -30,12 +30,6 @@ func (c *Checker) checkStructure(ctx context.Context, sum *Report, o Options, da
 	if err != nil {
 		return c.reportUnreadable(err, sum, "the structure of the database cannot be read")
 	}
-	isOfMemories := func(f sqlite.StructureDamage) bool { return f.Table == "memories" }
-	if slices.ContainsFunc(list, isOfMemories) {
-		if damaged["memories"], err = c.hasDamagedMemories(ctx); err != nil {
-			return err
-		}
-	}
 	evidence, left, failed := "", map[sqlite.DamageKey]bool{}, map[string]error{}
 	if o.Repair && len(list) > 0 {
 		var proved, unproved []string

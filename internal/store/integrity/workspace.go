@@ -25,6 +25,7 @@ type workspaceCheck struct {
 	bands      []uint64         // digests of the memories' bands; nil if they are not compared
 	unreadable map[int64]string // reasons, by memory
 	deleted    map[int64]bool   // memories of deleted atlases
+	damaged    map[string]bool  // tables with rows that differ from their checksums
 
 	differences map[string]difference // of derived data, by kind
 	found       []Inconsistency       // of source data

@@ -12,7 +12,6 @@ import (
 	"github.com/loci-memory/loci/internal/index"
 	"github.com/loci-memory/loci/internal/minhash"
 	"github.com/loci-memory/loci/internal/sqldb"
-	"github.com/loci-memory/loci/internal/store/checksum"
 	"github.com/loci-memory/loci/internal/store/indexdb"
 	"github.com/loci-memory/loci/internal/store/internal/scope"
 	"github.com/loci-memory/loci/internal/store/minhashdb"
@@ -184,7 +183,7 @@ func NewIndexEntry(title, content string) IndexEntry {
 	return IndexEntry{index.AnalyzeEncoded(title, content), minhash.Bands(content), ContentHash(content)}
 }
 
-var insertMemory = indexdb.MemoryTable.Insert("memories", "workspace", "atlas", "hash", "updated_by", "checksum")
+var insertMemory = indexdb.MemoryTable.Insert("memories", "workspace", "atlas", "hash", "updated_by")
 
 // Add stores a memory in the atlas; e is the entry of its text. Its creator is the actor, unless another one
 // is given.
@@ -206,7 +205,7 @@ func Add(a *scope.Atlas, m loci.Memory, e IndexEntry) (loci.Memory, error) {
 	}
 	fields := indexdb.FieldsOf(m)
 	rowID, err := t.Conn.Insert(insertMemory, indexdb.MemoryTable.Values(&fields,
-		a.Workspace().RowID(), a.RowID(), e.hash, m.CreatedBy, checksum.Memory(m)))
+		a.Workspace().RowID(), a.RowID(), e.hash, m.CreatedBy))
 	if err != nil {
 		return m, err
 	}

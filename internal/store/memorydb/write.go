@@ -9,7 +9,6 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/minhash"
 	"github.com/loci-memory/loci/internal/sqldb"
-	"github.com/loci-memory/loci/internal/store/checksum"
 	"github.com/loci-memory/loci/internal/store/indexdb"
 	"github.com/loci-memory/loci/internal/store/internal/scope"
 	"github.com/loci-memory/loci/internal/store/minhashdb"
@@ -139,7 +138,8 @@ func (m *Memory) isReview() bool { return m.purpose == scope.ToReview }
 // change. Without a difference it stores no version, except of a review. The entry is that of next's text, or nil.
 func (m *Memory) Update(next loci.Memory, entry *IndexEntry) (loci.Memory, error) {
 	next = m.withFixedFields(next)
-	if !m.isReview() && checksum.Memory(next) == checksum.Memory(m.current) {
+	fields, was := indexdb.FieldsOf(next), indexdb.FieldsOf(m.current)
+	if !m.isReview() && indexdb.MemoryTable.Equal(&fields, &was) {
 		m.t.LinkResponse(shownBy(next)...)
 		return m.current, nil
 	}
@@ -261,7 +261,6 @@ func (m *Memory) updateRow(next loci.Memory, hash int64) error {
 		u.Set("hash", hash)
 	}
 	u.Set("updated_by", m.t.Actor.UserID)
-	u.Set("checksum", checksum.Memory(next))
 	_, err := m.t.Exec(`UPDATE memories SET `+u.Clause()+` WHERE row_id = ?1`, u.Args...)
 	return err
 }
@@ -287,8 +286,8 @@ func (m *Memory) withFixedFields(next loci.Memory) loci.Memory {
 }
 
 // insertVersion copies the row of a memory to versions, beside what saveVersion chooses.
-var insertVersion = `INSERT INTO versions (memory, content, prefix_len, created_by, created_at, checksum,
-	title_derived,` + versionTable.List("", copied) + `) SELECT e.row_id, ?2, ?3, e.updated_by, e.updated_at, ?4, ?5,` +
+var insertVersion = `INSERT INTO versions (memory, content, prefix_len, created_by, created_at,
+	title_derived,` + versionTable.List("", copied) + `) SELECT e.row_id, ?2, ?3, e.updated_by, e.updated_at, ?4,` +
 	versionTable.List("e.", copied) + `FROM memories e WHERE e.row_id = ?1`
 
 // saveVersion inserts the present version into the former versions. It stores the text only if the next one differs. If
@@ -304,8 +303,7 @@ func (m *Memory) saveVersion(next string) error {
 	default:
 		content = &was.Content
 	}
-	_, err := m.t.Exec(insertVersion, m.rowID, content, prefix, checksum.Version(currentVersion(was, "")),
-		was.TitleDerived)
+	_, err := m.t.Exec(insertVersion, m.rowID, content, prefix, was.TitleDerived)
 	return err
 }
 

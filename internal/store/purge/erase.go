@@ -108,7 +108,8 @@ func (p *Purger) eraseTarget(t *sqldb.Tx, g target) error {
 	if err := run(`DELETE FROM invitations WHERE email_folded = ?1`, g.emailFolded); err != nil {
 		return err
 	}
-	return run(`DELETE FROM users WHERE id = ?1`, g.user)
+	_, err = accountdb.DeleteUserRow(t, g.user)
+	return err
 }
 
 // eraseAttachments deletes the attachments of a locked workspace. Its locked memories get no further ones.

@@ -2,6 +2,7 @@
 package record
 
 import (
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -104,6 +105,13 @@ func (t Table[F]) Keep(next, was *F, groups ...When) {
 			c.field.copyTo(next, was)
 		}
 	}
+}
+
+// Equal reports whether two rows have equal values in all columns.
+func (t Table[F]) Equal(a, b *F) bool {
+	return !slices.ContainsFunc(t, func(c Column[F]) bool { // pointers may differ with equal values
+		return c.field.differs(a, b) && !reflect.DeepEqual(c.field.value(a), c.field.value(b))
+	})
 }
 
 // An Update collects the columns of an UPDATE.

@@ -55,6 +55,7 @@ func TestUpdateWritesChangedColumnsOfItsGroups(t *testing.T) {
 		{row{"8", "x", "y", 4, "d"}, []record.When{onReview}, row{"7", "x", "y", 4, "c"},
 			"title = ?2, text = ?3, seen = ?4", []any{1, "x", "y", 4}},
 	} {
+		testenv.Equal(t, table.Equal(&test.next, &was), false)
 		next := test.next
 		if table.Keep(&next, &was, test.groups...); next != test.kept {
 			t.Errorf("keeps %v, want %v", next, test.kept)
