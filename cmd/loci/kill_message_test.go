@@ -32,7 +32,7 @@ func TestKillKeepsMessages(t *testing.T) {
 			if t.Failed() {
 				t.FailNow()
 			}
-			d.Exec(t, `UPDATE receipts SET status = 'closed'`) // so that no inbox becomes full
+			d.Write(t, `UPDATE receipts SET status = 'closed'`) // so that no inbox becomes full
 		}
 		k.kill()
 		k.admin(t, "check")
@@ -77,7 +77,7 @@ func (k *messageKiller) makeAgents(t *testing.T) {
 		a.id = out.Message.From.AgentID
 		k.agents = append(k.agents, a)
 	}
-	k.d.Exec(t, `UPDATE receipts SET status = 'closed'`)
+	k.d.Write(t, `UPDATE receipts SET status = 'closed'`)
 }
 
 // sendUntilKilled sends messages of all agents at once until the server is killed after a delay.

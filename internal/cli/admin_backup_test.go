@@ -16,6 +16,7 @@ import (
 
 	"github.com/loci-memory/loci/internal/cli/console"
 	"github.com/loci-memory/loci/internal/sqldb/sqlite"
+	"github.com/loci-memory/loci/internal/store/storetest"
 	"github.com/loci-memory/loci/internal/testenv"
 )
 
@@ -79,11 +80,7 @@ func TestAdminPrintsResetLinkAndTriesMail(t *testing.T) {
 
 func execSQL(t *testing.T, dir, q string) {
 	t.Helper()
-	db, err := sql.Open(sqlite.SQLName, "file:"+filepath.Join(dir, "loci.db"))
-	if err == nil {
-		_, err = db.Exec(q)
-	}
-	testenv.NoError(t, errors.Join(err, db.Close()))
+	storetest.Database{Dir: dir}.Write(t, q)
 }
 
 // runVerify runs loci admin backup verify, which needs no data folder.

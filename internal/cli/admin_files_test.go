@@ -21,7 +21,8 @@ func TestFilesMoveRefusesBadStores(t *testing.T) {
 func TestCommandsWorkWithoutKeysOfBucket(t *testing.T) {
 	t.Parallel()
 	dir, run := newAdmin(t)
-	storetest.Database{Dir: dir}.Exec(t, `INSERT INTO metadata VALUES ('settings', '{"blobs":"s3://bucket"}')`)
+	storetest.Database{Dir: dir}.Write(t, `INSERT INTO metadata (name, value)
+		VALUES ('settings', '{"blobs":"s3://bucket"}')`)
 	run(exitOK, "user", "list")
 	expectText(t, run(exitFailure, "check"), "objects: the file store cannot be read",
 		"LOCI_BLOBS of the server: needs keys")

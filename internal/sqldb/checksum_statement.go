@@ -339,8 +339,12 @@ func (s *statement) assign(i int, name string) error {
 }
 
 // delete adds the statements that clear the references to the rows, which the database would clear without their
-// checksums. The name of the table is at i.
+// checksums. On PostgreSQL it locks the rows before, so that no transaction adds references meanwhile. The name of the
+// table is at i.
 func (s *statement) delete(i int) {
+	if s.dialect.Postgres && len(s.table.references) > 0 {
+		s.Before = append(s.Before, "SELECT 1 FROM "+s.Text[s.tokens[i].start:]+" FOR UPDATE")
+	}
 	for _, r := range s.table.references {
 		s.Before = append(s.Before, fmt.Sprintf("UPDATE %s SET %s = NULL WHERE %s IN (SELECT %s FROM %s%s)", r.table,
 			r.column, r.column, r.key, s.table.Name, s.Text[s.tokens[i].end:]))

@@ -134,6 +134,10 @@ func TestDeletionsClearReferences(t *testing.T) {
 		s := testenv.Must(Rewrite(q, &Dialect{}))(t)
 		testenv.EqualSlices(t, s.Before, want, q)
 		testenv.Equal(t, s.Text, q)
+		if s = testenv.Must(Rewrite(q, &Dialect{Postgres: true}))(t); want != nil {
+			want = append([]string{strings.Replace(q, "DELETE", "SELECT 1", 1) + " FOR UPDATE"}, want...)
+		}
+		testenv.EqualSlices(t, s.Before, want, q)
 	}
 }
 

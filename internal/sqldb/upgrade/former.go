@@ -23,7 +23,7 @@ const lastFormer = 3
 // MarkDamaged adds a row to metadata for each memory, version and vector of a former schema that contradicts its
 // checksum. The migration to schema 4 reads and deletes them.
 func MarkDamaged(ctx context.Context, db *sql.DB, schema int64) error {
-	if schema == 0 || schema > lastFormer {
+	if schema < 1 || schema > lastFormer {
 		return nil
 	}
 	derived := "title_derived"

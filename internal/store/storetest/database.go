@@ -8,6 +8,7 @@ import (
 	"database/sql"
 	"encoding/hex"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -125,6 +126,21 @@ func (d Database) Exec(t testing.TB, q string) {
 	db := d.openDB(t)
 	defer db.Close()
 	testenv.Must(db.Exec(q))(t)
+}
+
+// Write runs a statement without arguments that keeps the checksums of rows, as the statements of the store do.
+func (d Database) Write(t testing.TB, q string) {
+	t.Helper()
+	dialect := &sqldb.Dialect{Postgres: d.Address != ""}
+	s := testenv.Must(sqldb.Rewrite(q, dialect))(t)
+	var sums []any
+	testenv.NoError(t, s.AddSums(dialect, nil, func(sum int64) { sums = append(sums, sum) }))
+	if dialect.Postgres {
+		s.Text = strings.ReplaceAll(s.Text, "?", "$")
+	}
+	db := d.openDB(t)
+	defer db.Close()
+	testenv.Must(db.Exec(s.Text, sums...))(t)
 }
 
 // ComputeChecksums computes the checksums of all rows, after statements behind the store's back.
