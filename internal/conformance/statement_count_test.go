@@ -55,7 +55,8 @@ func countStatements(t *testing.T, open func(testing.TB, store.Options) *store.S
 			if _, err := at.Host.Call(t.Context(), o, call, op.Args{JSON: in}); err != nil {
 				t.Fatalf("%s: %v", o.Name, err)
 			}
-			if n := sqldb.Statements() - before; fewest[o.Name] == 0 || n < fewest[o.Name] {
+			n := sqldb.Statements() - before
+			if least, has := fewest[o.Name]; !has || n < least {
 				fewest[o.Name] = n
 			}
 		}
