@@ -149,7 +149,11 @@ func KeywordHits(t testing.TB, s *Store, actor *identity.Actor, q query.Query,
 	f loci.MemoryFilter) (lines []string, total int) {
 	t.Helper()
 	total, err := Read(context.Background(), s, actor, func(tx *Tx) (total int, err error) {
-		hits, total, err := rankKeywords(tx, q, f)
+		var hits []query.Hit
+		err = tx.in.Conn.RepeatableRead(func() (err error) { // a flush may come at any time
+			hits, total, err = rankKeywords(tx, q, f)
+			return err
+		})
 		if err != nil {
 			return 0, err
 		}
