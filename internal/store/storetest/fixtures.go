@@ -129,8 +129,8 @@ func WaitForEmbeddings(t testing.TB, s *store.Store) {
 	}
 }
 
-// RunConcurrently runs n calls of f at once, and returns their errors. It repeats a call that a busy database refuses, as
-// a client does.
+// RunConcurrently runs n calls of f at once, and returns their errors. It repeats a call that a busy database refuses,
+// as a client does.
 func RunConcurrently(n int, f func(i int) error) []error {
 	errs := make([]error, n)
 	var all sync.WaitGroup
