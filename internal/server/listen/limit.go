@@ -74,8 +74,8 @@ func (a *limitListener) Close() error {
 	return a.Listener.Close()
 }
 
-// share counts a connection to the network of its peer. While few are free a network above its share loses connections
-// that wait: those that have not sent a whole request, nor proved a credential.
+// share counts a connection to the network of its peer. While few are free, a network or user above its share loses
+// connections that wait: those that have not sent a whole request.
 func (a *limitListener) share(c net.Conn, proxies httpapi.Proxies) {
 	if conn, ok := c.(*deadlineConn); ok {
 		conn.holding = a.shares.Add(proxies.Subnet(c.RemoteAddr().String()), func() { conn.Close() })
@@ -83,7 +83,7 @@ func (a *limitListener) share(c net.Conn, proxies httpapi.Proxies) {
 }
 
 // withShares returns a handler that counts the connection of a request to the network of its client, and to the user
-// alone once it has proved a credential. A user at its share is refused.
+// alone once it has proved a credential.
 func withShares(h http.Handler, proxies httpapi.Proxies) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		conn, ok := r.Context().Value(connKey{}).(*deadlineConn)
