@@ -1,8 +1,6 @@
 package listen
 
 import (
-	"context"
-	"net"
 	"sync"
 	"time"
 )
@@ -11,24 +9,10 @@ import (
 // closes them without an answer, and a proxy must not repeat what it has sent.
 type firstRequests struct{ waiting sync.WaitGroup }
 
-type connKey struct{}
-
-// accepted counts a connection of the server.
-func (f *firstRequests) accepted(ctx context.Context, c net.Conn) context.Context {
-	conn, ok := c.(*deadlineConn)
-	if !ok {
-		return ctx
-	}
+// add counts a connection until began is called.
+func (f *firstRequests) add() (began func()) {
 	f.waiting.Add(1)
-	conn.began = sync.OnceFunc(f.waiting.Done)
-	return context.WithValue(ctx, connKey{}, conn)
-}
-
-// began tells that a request of a connection has reached the handler.
-func (f *firstRequests) began(ctx context.Context) {
-	if conn, ok := ctx.Value(connKey{}).(*deadlineConn); ok {
-		conn.began()
-	}
+	return sync.OnceFunc(f.waiting.Done)
 }
 
 // wait returns once no connection waits for its first request, or after a time.

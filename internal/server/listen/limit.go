@@ -36,9 +36,7 @@ func newLimitListener(l net.Listener, most int, server *http.Server) *limitListe
 	a.closed, a.stop = context.WithCancel(context.Background())
 	server.ConnState = func(c net.Conn, s http.ConnState) {
 		if s == http.StateClosed || s == http.StateHijacked {
-			if c, ok := c.(*deadlineConn); ok && c.holding != nil {
-				c.holding.Remove()
-			}
+			c.(*deadlineConn).holding.Remove()
 			<-a.slots
 		}
 	}
@@ -74,24 +72,12 @@ func (a *limitListener) Close() error {
 	return a.Listener.Close()
 }
 
-// share counts a connection to the network of its peer. While few are free, a network or user above its share loses
-// connections that wait: those that have not sent a whole request.
-func (a *limitListener) share(c net.Conn, proxies httpapi.Proxies) {
-	if conn, ok := c.(*deadlineConn); ok {
-		conn.holding = a.shares.Add(proxies.Subnet(c.RemoteAddr().String()), func() { conn.Close() })
-	}
-}
-
 // withShares returns a handler that counts the connection of a request to the network of its client, and to the user
-// alone once it has proved a credential.
+// alone once it has proved a credential. While few are free, a network or user above its share loses connections that
+// wait: those that have not sent a whole request.
 func withShares(h http.Handler, proxies httpapi.Proxies) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		conn, ok := r.Context().Value(connKey{}).(*deadlineConn)
-		if !ok {
-			h.ServeHTTP(w, r)
-			return
-		}
-		holding := conn.holding
+		holding := connOf(r.Context()).holding
 		var unread atomic.Bool
 		unread.Store(httpapi.OnBodyEnd(r, func() { unread.Store(false); holding.Resume() }))
 		holding.Move(limit.Subnet(proxies.ClientIP(r)), unread.Load())

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/loci-memory/loci/internal/limit"
 )
 
 // An endlessListener always has a connection.
@@ -19,10 +21,10 @@ func (endlessListener) Close() error              { return nil }
 func TestLimitListenerWaitsForClosedConnection(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		const limit = 4
+		const most = 4
 		srv := &http.Server{}
-		a := newLimitListener(endlessListener{}, limit, srv)
-		for range limit {
+		a := newLimitListener(endlessListener{}, most, srv)
+		for range most {
 			if _, err := a.Accept(); err != nil {
 				t.Fatal(err)
 			}
@@ -37,8 +39,9 @@ func TestLimitListenerWaitsForClosedConnection(t *testing.T) {
 				t.Fatal("a connection beyond the limit: ", err)
 			default:
 			}
-			srv.ConnState(nil, http.StateIdle)
-			srv.ConnState(nil, state)
+			c := &deadlineConn{holding: a.shares.Add(limit.Key{}, nil)}
+			srv.ConnState(c, http.StateIdle)
+			srv.ConnState(c, state)
 			if err := <-accepted; err != nil {
 				t.Fatal(err)
 			}

@@ -51,21 +51,22 @@ func serve(draining, closing context.Context, l net.Listener, connections int, p
 	a := newLimitListener(l, connections, srv)
 	var first firstRequests
 	srv.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
-		ctx = first.accepted(ctx, c)
-		a.share(c, proxies)
-		return ctx
+		conn := c.(*deadlineConn)
+		conn.began = first.add()
+		conn.holding = a.shares.Add(proxies.Subnet(c.RemoteAddr().String()), func() { conn.Close() })
+		return context.WithValue(ctx, connKey{}, conn)
 	}
 	h = withShares(h, proxies)
 	// Disabling keep-alives would close idle connections, and with them requests that are on their way.
 	srv.Handler = httpapi.WithBodyDeadlines(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		first.began(r.Context())
+		connOf(r.Context()).began()
 		if draining.Err() != nil || a.shares.IsScarce() {
 			w.Header().Set("Connection", "close")
 		}
 		h.ServeHTTP(w, r)
 	}), bodyIdleTimeout, publicBodyTimeout)
 	ended := make(chan error, 1)
-	go func() { ended <- srv.Serve(WithWriteDeadlines(a)) }()
+	go func() { ended <- srv.Serve(withWriteDeadlines(a)) }()
 	select {
 	case err := <-ended:
 		return err

@@ -1,6 +1,7 @@
 package listen
 
 import (
+	"context"
 	"io"
 	"net"
 	"sync/atomic"
@@ -16,10 +17,10 @@ const (
 	writeChunk   = 32 << 10
 )
 
-// WithWriteDeadlines returns a listener of TCP whose connections end when the client does not read, so that its buffers
+// withWriteDeadlines returns a listener of TCP whose connections end when the client does not read, so that its buffers
 // are freed. It covers answers, errors and streams. The WriteTimeout of an http.Server would include the time of the
 // handler.
-func WithWriteDeadlines(l net.Listener) net.Listener { return deadlineListener{l} }
+func withWriteDeadlines(l net.Listener) net.Listener { return deadlineListener{l} }
 
 type deadlineListener struct{ net.Listener }
 
@@ -38,6 +39,7 @@ type tcpConn interface {
 	CloseWrite() error
 }
 
+// A deadlineConn is a connection of a server. Its ConnContext sets the last two fields.
 type deadlineConn struct {
 	tcpConn
 	deadline atomic.Pointer[time.Time] // another goroutine than that of the handler may set it
@@ -45,11 +47,14 @@ type deadlineConn struct {
 	began    func()                    // tells that a request has reached the handler, or that none will
 }
 
+type connKey struct{}
+
+// connOf returns the connection of a request.
+func connOf(ctx context.Context) *deadlineConn { return ctx.Value(connKey{}).(*deadlineConn) }
+
 // Close ends the connection.
 func (c *deadlineConn) Close() error {
-	if c.began != nil {
-		c.began()
-	}
+	c.began()
 	return c.tcpConn.Close()
 }
 

@@ -44,7 +44,7 @@ func (l connListener) Accept() (net.Conn, error) { return l.c, nil }
 
 func accept(t *testing.T, slow *slowConn) net.Conn {
 	t.Helper()
-	c, err := WithWriteDeadlines(connListener{c: slow}).Accept()
+	c, err := withWriteDeadlines(connListener{c: slow}).Accept()
 	if err != nil {
 		t.Fatal(err)
 	}
