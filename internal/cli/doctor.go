@@ -19,6 +19,7 @@ import (
 	"github.com/loci-memory/loci/internal/cli/format"
 	"github.com/loci-memory/loci/internal/cli/version"
 	"github.com/loci-memory/loci/internal/embed"
+	"github.com/loci-memory/loci/internal/httpapi"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
 )
@@ -206,11 +207,7 @@ func checkIsLoci(ctx context.Context, c *client.Client, o ...client.CallOption) 
 	if err != nil {
 		return err
 	}
-	var health struct {
-		OK      bool   `json:"ok"`
-		Service string `json:"service"`
-	}
-	if json.Unmarshal(raw, &health) != nil || !health.OK || health.Service != "loci" {
+	if _, isLoci := httpapi.ParseHealth(raw); !isLoci {
 		return loci.Errorf(loci.CodeUnavailable, "%s does not answer as a Loci server does: check the address", c.URL())
 	}
 	return nil

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/loci-memory/loci/internal/httpapi"
 	"github.com/loci-memory/loci/internal/server"
 	"github.com/loci-memory/loci/internal/server/listen"
 )
@@ -44,11 +45,8 @@ func (x *examination) health(ctx context.Context, address string) (version strin
 	if err != nil {
 		return "", nil, err
 	}
-	var health struct {
-		OK               bool
-		Service, Version string
-	}
-	if json.Unmarshal(body, &health) != nil || !health.OK || health.Service != "loci" {
+	health, isLoci := httpapi.ParseHealth(body)
+	if !isLoci {
 		return "", nil, fmt.Errorf("%s does not answer as a Loci server does", address)
 	}
 	return health.Version, header, nil

@@ -31,12 +31,8 @@ func (d *handler) routes() []httpapi.Route {
 
 // Health answers GET /health: it reports that the server runs. It calls nothing, so that it costs nothing.
 func Health(version string) http.HandlerFunc {
-	body, err := json.Marshal(struct {
-		OK       bool   `json:"ok"`
-		Service  string `json:"service"`
-		Version  string `json:"version,omitzero"`
-		Contract string `json:"contract"`
-	}{true, "loci", version, ContractVersion})
+	body, err := json.Marshal(httpapi.Health{OK: true, Service: httpapi.ServiceName, Version: version,
+		Contract: ContractVersion})
 	if err != nil {
 		panic("rest: " + err.Error())
 	}

@@ -2,13 +2,14 @@ package listen
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"syscall"
 	"time"
+
+	"github.com/loci-memory/loci/internal/httpapi"
 )
 
 // healthTimeout is the time in which the program that uses an address must answer.
@@ -41,9 +42,9 @@ func detectRunningLoci(ctx context.Context, address string) string {
 		return ""
 	}
 	defer w.Body.Close()
-	var health struct{ Version, Contract string }
-	if json.NewDecoder(io.LimitReader(w.Body, 4096)).Decode(&health) != nil || health.Contract == "" {
-		return ""
+	body, _ := io.ReadAll(io.LimitReader(w.Body, 4096))
+	if health, isLoci := httpapi.ParseHealth(body); isLoci {
+		return health.Version
 	}
-	return health.Version
+	return ""
 }
