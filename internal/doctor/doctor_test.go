@@ -220,7 +220,7 @@ func TestMarkerAndClockOfPostgresAreExamined(t *testing.T) {
 	t.Parallel()
 	d, p := storetest.NewPostgresDatabase(t), newPatient(t)
 	p.flags["db"] = d.Address
-	marker := filepath.Join(p.dir, "loci.database")
+	marker := filepath.Join(p.dir, backup.IdentityFile)
 	s, _, err := server.Load(p.flags, p.environ)
 	testenv.NoError(t, err)
 	a := testenv.Must(server.OpenAdmin(t.Context(), s))(t)

@@ -14,19 +14,17 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/blob"
+	"github.com/loci-memory/loci/internal/server/backup"
 	"github.com/loci-memory/loci/internal/store"
 )
 
-// blobsFile is the setting of files in a folder of the data folder, filesFolder.
-const (
-	blobsFile   = "file"
-	filesFolder = "files"
-)
+// blobsFile is the setting of files in a folder of the data folder.
+const blobsFile = "file"
 
 // openBucket opens the bucket of the files. It connects to nothing: a bucket that is away is no reason not to start.
 func (s Settings) openBucket() (blob.Bucket, error) {
 	if !s.hasBlobsAddress() {
-		return blob.OpenFolder(filepath.Join(s.Data, filesFolder))
+		return blob.OpenFolder(filepath.Join(s.Data, backup.FilesFolder))
 	}
 	return blob.OpenS3(s.Blobs, func(name string) string { return s.environ[name] })
 }

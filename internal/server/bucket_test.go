@@ -11,6 +11,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/client"
+	"github.com/loci-memory/loci/internal/server/backup"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
@@ -18,7 +19,7 @@ import (
 func TestServerStartsWithoutItsFileStore(t *testing.T) {
 	t.Parallel()
 	dir := storetest.NewDir(t)
-	obstacle := filepath.Join(dir, filesFolder)
+	obstacle := filepath.Join(dir, backup.FilesFolder)
 	if err := os.WriteFile(obstacle, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -40,7 +40,7 @@ func ensurePrivateDir(dir string) (warning string, err error) {
 }
 
 // ownFiles match the names that Loci has in a data folder. The empty file system root of a volume has lost+found.
-var ownFiles = []string{"loci.*", lockFile, filesFolder, backup.PartialRestore, "lost+found"}
+var ownFiles = []string{"loci.*", backup.LockFile, backup.FilesFolder, backup.PartialRestore, "lost+found"}
 
 // isLociFile reports whether Loci has a file or folder of that name in its data folder.
 func isLociFile(name string) bool {
@@ -50,16 +50,12 @@ func isLociFile(name string) bool {
 	})
 }
 
-// identityFile holds the identity of the PostgreSQL database that a server used last. The file of an SQLite database
-// lies in the data folder itself, beside a marker of its own.
-const identityFile = "loci.database"
-
 // IdentityPath returns the file of the identity, or "" where there is no data folder or no PostgreSQL database.
 func (s Settings) IdentityPath() string {
 	if s.DB == "" || s.Data == "" {
 		return ""
 	}
-	return filepath.Join(s.Data, identityFile)
+	return filepath.Join(s.Data, backup.IdentityFile)
 }
 
 // readIdentity returns the identity of the database that the server used last, or "".

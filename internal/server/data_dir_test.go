@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/server/backup"
 	"github.com/loci-memory/loci/internal/sqldb/postgres"
 	"github.com/loci-memory/loci/internal/store/storetest"
 	"github.com/loci-memory/loci/internal/testenv"
@@ -119,7 +120,7 @@ func TestDatabaseMadeAnewIsNoticed(t *testing.T) {
 	flags := func() map[string]string {
 		return map[string]string{"data": dir, "db": d.Address, "listen": "127.0.0.1:0", "metrics-listen": metrics}
 	}
-	marker := filepath.Join(dir, "loci.database")
+	marker := filepath.Join(dir, backup.IdentityFile)
 	url, _, _, stop := start(t, flags())
 	if info, err := os.Stat(marker); err != nil || info.Mode().Perm() != 0o600 {
 		t.Fatal(info, err)
@@ -172,13 +173,13 @@ func makeKey(t *testing.T, flags map[string]string) string {
 func TestServeStartsWithoutMarkerOfItsDatabase(t *testing.T) {
 	t.Parallel()
 	d, dir := storetest.NewPostgresDatabase(t), t.TempDir()
-	testenv.NoError(t, os.Mkdir(filepath.Join(dir, "loci.database"), 0o700)) // cannot be read
+	testenv.NoError(t, os.Mkdir(filepath.Join(dir, backup.IdentityFile), 0o700)) // cannot be read
 	s, _, err := Load(map[string]string{"data": dir, "db": d.Address, "listen": "127.0.0.1:0"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := Serve(t.Context(), s, io.Discard, io.Discard); err == nil ||
-		!strings.Contains(err.Error(), identityFile) {
+		!strings.Contains(err.Error(), backup.IdentityFile) {
 		t.Errorf("a marker that cannot be read: %v", err)
 	}
 	blocked := filepath.Join(dir, "link")

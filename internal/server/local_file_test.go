@@ -10,6 +10,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/server/backup"
 	"github.com/loci-memory/loci/internal/service"
 )
 
@@ -38,7 +39,7 @@ func TestLocalStoresAndOpensFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	if _, err := os.Stat(filepath.Join(dir, filesFolder)); err == nil {
+	if _, err := os.Stat(filepath.Join(dir, backup.FilesFolder)); err == nil {
 		t.Error("a database without files has a folder for them")
 	}
 	m := callLocal[loci.CreatedMemory](t, l, service.MemoryCreate.Op, loci.CreateMemory{Content: "x"})

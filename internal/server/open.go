@@ -21,6 +21,7 @@ import (
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/rest"
+	"github.com/loci-memory/loci/internal/server/backup"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/sqldb/postgres"
@@ -361,7 +362,7 @@ const localURL = "http://localhost"
 // With oneShot it runs for one command, and is interrupted with ctx.
 func OpenLocal(ctx context.Context, dir string, oneShot bool) (*Local, error) {
 	model := embed.NewMiniLM()
-	bucket, err := blob.OpenFolder(filepath.Join(dir, filesFolder))
+	bucket, err := blob.OpenFolder(filepath.Join(dir, backup.FilesFolder))
 	if err != nil {
 		return nil, err
 	}

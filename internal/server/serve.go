@@ -241,15 +241,12 @@ func (s Settings) ensureDataDir() (warnings []string, err error) {
 	return warnings, err
 }
 
-// lockFile is in the data folder of a running server.
-const lockFile = "serve.lock"
-
 // lock makes sure that only one server uses a data folder.
 func (s Settings) lock() (unlock func(), err error) {
 	if s.DB != "" {
 		return func() {}, nil
 	}
-	l := flock.New(filepath.Join(s.Data, lockFile))
+	l := flock.New(filepath.Join(s.Data, backup.LockFile))
 	ok, err := l.TryLock()
 	if err == nil && !ok {
 		err = fmt.Errorf("another server runs in %s: stop it first, or choose another --data", s.Data)

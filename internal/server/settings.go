@@ -25,6 +25,7 @@ import (
 	"github.com/loci-memory/loci/internal/oauth"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/rest"
+	"github.com/loci-memory/loci/internal/server/backup"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/service/file"
 )
@@ -317,16 +318,13 @@ func envWarnings(env map[string]string) (warnings []string) {
 	return warnings
 }
 
-// configFile is the name of the file of settings in the data folder.
-const configFile = "loci.toml"
-
 // readConfigFile reads loci.toml, if it exists, as texts.
 func readConfigFile(dir string) (map[string]string, error) {
 	if dir == "" {
 		return nil, nil
 	}
 	var raw map[string]any
-	if _, err := toml.DecodeFile(filepath.Join(dir, configFile), &raw); os.IsNotExist(err) {
+	if _, err := toml.DecodeFile(filepath.Join(dir, backup.ConfigFile), &raw); os.IsNotExist(err) {
 		return nil, nil
 	} else if err != nil {
 		return nil, fmt.Errorf("loci.toml: %w", err)
@@ -351,7 +349,7 @@ func configFileWarnings(dir string, file map[string]string) []string {
 	if i < 0 {
 		return nil
 	}
-	return readableWarnings(filepath.Join(dir, configFile), Catalogue[i].Flag+" in "+configFile)
+	return readableWarnings(filepath.Join(dir, backup.ConfigFile), Catalogue[i].Flag+" in "+backup.ConfigFile)
 }
 
 // readableWarnings warns of a file with a secret that other users can read.

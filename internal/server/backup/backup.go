@@ -112,9 +112,18 @@ func (s Source) Write(
 	return m, s.note()
 }
 
-// LastFile is the file in a data folder whose time is that of the last backup. It is empty, so that "touch" notes the
-// backups of other programs.
-const LastFile = "loci.backup"
+// Names in a data folder, beside the database.
+const (
+	ConfigFile  = "loci.toml"  // has the settings
+	FilesFolder = "files"      // has the files of memories
+	LockFile    = "serve.lock" // of a running server
+	// IdentityFile holds the identity of the PostgreSQL database that a server used last. The file of an SQLite
+	// database lies in the data folder itself, beside a marker of its own.
+	IdentityFile = "loci.database"
+	// LastFile is the file whose time is that of the last backup. It is empty, so that "touch" notes the backups of
+	// other programs.
+	LastFile = "loci.backup"
+)
 
 // note notes the time of a backup.
 func (s Source) note() error {

@@ -144,8 +144,8 @@ func Restore(ctx context.Context, data string, bucket blob.Bucket, lock func() (
 }
 
 // allowedFiles are the files that a folder without a database may have.
-var allowedFiles = []string{"lost+found", "files", "loci.toml", "serve.lock", sqlite.FileName + ".lock",
-	sqlite.MarkerName, LastFile, "loci.database"}
+var allowedFiles = []string{"lost+found", FilesFolder, ConfigFile, LockFile, IdentityFile, LastFile,
+	sqlite.FileName + ".lock", sqlite.MarkerName}
 
 // checkEmpty rejects a data folder with other files: SQLite would apply the log
 // of another database to the restored one.
