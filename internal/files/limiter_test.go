@@ -55,19 +55,6 @@ func TestLimiterRefusesFurtherTransfers(t *testing.T) {
 	begin(one, ann, true)
 }
 
-// A pipeListener accepts connections without buffers, whose deadlines follow the clock of a bubble.
-type pipeListener chan net.Conn
-
-func (l pipeListener) Accept() (net.Conn, error) {
-	if c, ok := <-l; ok {
-		return c, nil
-	}
-	return nil, net.ErrClosed
-}
-
-func (l pipeListener) Close() error   { close(l); return nil }
-func (l pipeListener) Addr() net.Addr { return &net.TCPAddr{} }
-
 // TestDownloadLosesPlaceWhenClientStalls fills the share of an owner by clients that read nothing, and by one that
 // reads. Those that read nothing lose their places to further ones after stallTimeout.
 func TestDownloadLosesPlaceWhenClientStalls(t *testing.T) {
@@ -89,13 +76,11 @@ func TestDownloadLosesPlaceWhenClientStalls(t *testing.T) {
 				stopped <- r.URL.Path
 				panic(http.ErrAbortHandler)
 			}
-		})}, make(pipeListener)
+		})}, make(testenv.PipeListener)
 		go server.Serve(listener)
 		defer server.Close()
 		transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
-			c, theirs := net.Pipe()
-			listener <- theirs
-			return c, nil
+			return listener.Dial(), nil
 		}}
 		defer transport.CloseIdleConnections()
 		download := func(path string, want int) io.ReadCloser {

@@ -17,27 +17,13 @@ import (
 	"github.com/loci-memory/loci/internal/testenv"
 )
 
-// A pipeListener accepts the server's ends of pipes. They have deadlines by the clock of a bubble.
-type pipeListener chan net.Conn
-
-func (l pipeListener) Accept() (net.Conn, error) {
-	if c, ok := <-l; ok {
-		return c, nil
-	}
-	return nil, net.ErrClosed
-}
-
-func (l pipeListener) Close() error   { close(l); return nil }
-func (l pipeListener) Addr() net.Addr { return &net.TCPAddr{} }
-
 // sendParts opens a connection, and writes the parts of a request with pauses between them.
-func sendParts(t *testing.T, to pipeListener, pause time.Duration, parts ...string) net.Conn {
+func sendParts(t *testing.T, to testenv.PipeListener, pause time.Duration, parts ...string) net.Conn {
 	t.Helper()
-	c, theirs := net.Pipe()
+	c := to.Dial()
 	var writer sync.WaitGroup
 	t.Cleanup(func() { c.Close(); writer.Wait() })
 	c.SetDeadline(time.Now().Add(time.Minute))
-	to <- theirs
 	writer.Go(func() { // a pipe has no buffer, and the server may answer before it has read all
 		for i, part := range parts {
 			if i > 0 {
@@ -51,9 +37,9 @@ func sendParts(t *testing.T, to pipeListener, pause time.Duration, parts ...stri
 	return c
 }
 
-func serveWithDeadlines(t *testing.T, idle, total time.Duration, h http.HandlerFunc) pipeListener {
+func serveWithDeadlines(t *testing.T, idle, total time.Duration, h http.HandlerFunc) testenv.PipeListener {
 	t.Helper()
-	srv, l := &http.Server{Handler: WithBodyDeadlines(h, idle, total)}, make(pipeListener)
+	srv, l := &http.Server{Handler: WithBodyDeadlines(h, idle, total)}, make(testenv.PipeListener)
 	go srv.Serve(l)
 	t.Cleanup(func() { srv.Close() })
 	return l
