@@ -13,24 +13,23 @@ import (
 // before its collection need the rest.
 const budgetShare = 4
 
-// FitMemory returns a number of bytes, or a quarter of the memory of the process where that is less. The memory is that
-// of GOMEMLIMIT, or of a control group below root, the file system of the machine.
+// FitMemory limits the collector of Go to the memory of the process, and returns a number of bytes for caches, or a
+// quarter of that memory where it is less. The memory is that of GOMEMLIMIT, or of a control group below root, the file
+// system of the machine.
 func FitMemory(bytes int, root fs.FS) int {
-	limit := min(debug.SetMemoryLimit(-1), groupLimit(root))
-	return int(min(int64(bytes), limit/budgetShare))
+	caches, collector := fitMemory(bytes, debug.SetMemoryLimit(-1), groupLimit(root))
+	debug.SetMemoryLimit(collector)
+	return caches
 }
 
-// LimitCollector lets the collector of Go work harder near the limit of a control group below root, the file system of
-// the machine: five eighths of it, because SQLite, the model and stacks need the rest. A limit of GOMEMLIMIT stays.
-func LimitCollector(root fs.FS) {
-	debug.SetMemoryLimit(collectorLimit(debug.SetMemoryLimit(-1), root))
-}
-
-func collectorLimit(present int64, root fs.FS) int64 {
-	if group := groupLimit(root); present == math.MaxInt64 && group < math.MaxInt64 {
-		return group / 8 * 5
+// fitMemory lets the collector work harder near the limit of a control group: five eighths of it, because SQLite, the
+// model and stacks need the rest. A limit of GOMEMLIMIT stays.
+func fitMemory(bytes int, present, group int64) (caches int, collector int64) {
+	caches = int(min(int64(bytes), min(present, group)/budgetShare))
+	if present == math.MaxInt64 && group < math.MaxInt64 {
+		return caches, group / 8 * 5
 	}
-	return present
+	return caches, present
 }
 
 // groupLimit returns the least limit of the control groups of the process, of both versions of their interface.

@@ -35,19 +35,22 @@ func TestGroupLimitIsTheLeastOfAllGroups(t *testing.T) {
 	}
 }
 
-func TestBudgetIsAtMostAQuarterOfTheMemory(t *testing.T) {
+func TestCachesAndCollectorFitIntoTheMemory(t *testing.T) {
 	t.Parallel()
-	root := fstest.MapFS{"proc/self/cgroup": {Data: []byte("0::/\n")},
-		"sys/fs/cgroup/memory.max": {Data: []byte("100000000\n")}}
-	testenv.Equal(t, FitMemory(DefaultBytes, root), 25_000_000, "in a small container")
-	testenv.Equal(t, FitMemory(1<<20, root), 1<<20, "a small budget")
-}
-
-func TestCollectorLeavesRoomInTheControlGroup(t *testing.T) {
-	t.Parallel()
-	container := fstest.MapFS{"proc/self/cgroup": {Data: []byte("0::/\n")},
-		"sys/fs/cgroup/memory.max": {Data: []byte("67108864\n")}}
-	testenv.Equal(t, collectorLimit(math.MaxInt64, container), 40<<20, "in a container of 64 MiB")
-	testenv.Equal(t, collectorLimit(50<<20, container), 50<<20, "with GOMEMLIMIT")
-	testenv.Equal(t, collectorLimit(math.MaxInt64, fstest.MapFS{}), math.MaxInt64, "without a control group")
+	const none = math.MaxInt64
+	for _, c := range []struct {
+		name           string
+		present, group int64
+		wantCaches     int
+		wantCollector  int64
+	}{
+		{"without a limit", none, none, DefaultBytes, none},
+		{"in a small container", none, 64 << 20, 16 << 20, 40 << 20},
+		{"in a large container", none, 8 << 30, DefaultBytes, 5 << 30},
+		{"with GOMEMLIMIT", 48 << 20, 64 << 20, 12 << 20, 48 << 20},
+	} {
+		caches, collector := fitMemory(DefaultBytes, c.present, c.group)
+		testenv.Equal(t, caches, c.wantCaches, c.name)
+		testenv.Equal(t, collector, c.wantCollector, c.name)
+	}
 }

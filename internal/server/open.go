@@ -68,9 +68,7 @@ func (s Settings) extractor() (extract.Model, error) {
 // openStore opens the database of a server. Without an embedder it makes no vectors.
 func (s Settings) openStore(ctx context.Context, o store.Options) (*store.Store, error) {
 	o.Clock, o.Plans = s.clock(), s.Plans
-	machine := os.DirFS("/")
-	o.CacheBytes = cache.FitMemory(cmp.Or(s.CacheBytes, cache.DefaultBytes), machine)
-	cache.LimitCollector(machine)
+	o.CacheBytes = cache.FitMemory(cmp.Or(s.CacheBytes, cache.DefaultBytes), os.DirFS("/"))
 	if s.DB != "" {
 		return s.openPostgres(ctx, o)
 	}
