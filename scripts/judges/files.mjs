@@ -11,7 +11,7 @@ import { createServer, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { Client, prefix, sha256 } from './files/client.mjs'
-import { block, blocks, changed, Curl, daemon, find, Gateway, listens, must, run } from './files/tools.mjs'
+import { block, blocks, changed, Curl, find, Gateway, listens, must, run, startCaddy, startNginx } from './files/tools.mjs'
 import { compare, corpus, libmagic } from './files/types.mjs'
 import { Server, freePort, listen, pause, until } from './server.mjs'
 
@@ -385,10 +385,7 @@ async function nginx() {
   await behindProxy((upstream, port, { cert, key }, folder) => {
     const server = changed(blocks('self-hosting.md', 'nginx')[0], { 'listen 443 ssl': `listen 127.0.0.1:${port} ssl`, '/etc/ssl/loci.crt': cert, '/etc/ssl/loci.key': key,
       '127.0.0.1:7007': `127.0.0.1:${upstream}` })
-    const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `${name}_temp_path ${folder}/${name};`).join(' ')
-    const user = process.getuid?.() === 0 ? 'user root;' : '' // of the workers
-    const config = file('nginx.conf', `${user} daemon off; worker_processes 1; error_log stderr warn; pid ${folder}/pid; events {} http { access_log off; ${temporary}\n${server} }\n`)
-    return daemon(find('nginx'), ['-c', config, '-p', folder])
+    return startNginx(server, folder)
   })
 }
 
@@ -397,8 +394,7 @@ async function caddy() {
   await behindProxy((upstream, port, { cert, key }, folder) => {
     const site = changed(blocks('self-hosting.md', 'caddyfile')[0], { 'loci.example.org {': `https://loci.example.org:${port} {\n    bind 127.0.0.1\n    tls ${cert} ${key}`,
       '127.0.0.1:7007': `127.0.0.1:${upstream}` })
-    const config = file('Caddyfile', `{\n    admin off\n    auto_https disable_redirects\n}\n${site}`)
-    return daemon(find('caddy'), ['run', '--config', config, '--adapter', 'caddyfile'], { HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder })
+    return startCaddy(site, folder)
   })
 }
 

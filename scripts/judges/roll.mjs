@@ -3,11 +3,11 @@
 // fail, and each acknowledged memory must be there once.
 //
 //   node scripts/judges/roll.mjs BINARY POSTGRES [nginx|caddy]...     (POSTGRES: a URL; the judge makes databases beside it)
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { Agent, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { blocks, changed, daemon, find, listens, must } from './files/tools.mjs'
+import { blocks, changed, daemon, find, listens, must, startCaddy, startNginx } from './files/tools.mjs'
 import { freePort, pause, until } from './server.mjs'
 
 const [binary, postgres, ...rest] = process.argv.slice(2)
@@ -51,20 +51,13 @@ function nginx(port, ports, folder) {
   const [site, upstream] = blocks('self-hosting.md', 'nginx')
   const server = changed(site, { 'listen 443 ssl;': `listen 127.0.0.1:${port};`, '127.0.0.1:7007': 'loci', 'ssl_certificate /etc/ssl/loci.crt;': '',
     'ssl_certificate_key /etc/ssl/loci.key;': '' })
-  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `${name}_temp_path ${folder}/${name};`).join(' ')
-  const user = process.getuid?.() === 0 ? 'user root;' : '' // of the workers
-  const config = join(folder, 'nginx.conf')
-  writeFileSync(config, `${user} daemon off; worker_processes 1; error_log stderr error; pid ${folder}/pid; events {}
-http { access_log off; ${temporary}\n${changed(upstream, onLoopback(ports))}\n${server} }\n`)
-  return daemon(find('nginx'), ['-c', config, '-p', folder])
+  return startNginx(`${changed(upstream, onLoopback(ports))}\n${server}`, folder)
 }
 
 function caddy(port, ports, folder) {
   const site = changed(blocks('self-hosting.md', 'caddyfile')[1], { 'loci.example.org {': `http://127.0.0.1:${port} {\n    bind 127.0.0.1`,
     'health_port 7008': `health_port ${ports.metrics}`, ...onLoopback(ports) })
-  const config = join(folder, 'Caddyfile')
-  writeFileSync(config, `{\n    admin off\n    auto_https off\n}\n${site}`)
-  return daemon(find('caddy'), ['run', '--config', config, '--adapter', 'caddyfile'], { HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder })
+  return startCaddy(site, folder)
 }
 
 // onLoopback maps the addresses of the documentation to those of the judge.

@@ -1,4 +1,4 @@
-// Programs that the judge of files runs, and what it needs of the documentation.
+// Programs that the judges of files and of restarts run, and what these need of the documentation.
 import { spawn } from 'node:child_process'
 import { accessSync, constants, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
@@ -107,6 +107,22 @@ export function daemon(program, args, env = {}) {
   process.once('exit', () => child.kill('SIGKILL'))
   child.ended = new Promise((resolve) => child.once('exit', resolve))
   return child
+}
+
+// startNginx starts nginx with an http block, and returns its process, whose log has the warnings.
+export function startNginx(http, folder) {
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `${name}_temp_path ${folder}/${name};`).join(' ')
+  const user = process.getuid?.() === 0 ? 'user root;' : '' // of the workers
+  const config = join(folder, 'nginx.conf')
+  writeFileSync(config, `${user} daemon off; worker_processes 1; error_log stderr warn; pid ${folder}/pid; events {} http { access_log off; ${temporary}\n${http} }\n`)
+  return daemon(find('nginx'), ['-c', config, '-p', folder])
+}
+
+// startCaddy starts Caddy with a site, and returns its process.
+export function startCaddy(site, folder) {
+  const config = join(folder, 'Caddyfile')
+  writeFileSync(config, `{\n    admin off\n    auto_https disable_redirects\n}\n${site}`)
+  return daemon(find('caddy'), ['run', '--config', config, '--adapter', 'caddyfile'], { HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder })
 }
 
 // A Gateway is versitygw over a folder, and a user with the rights of the documentation alone.
