@@ -196,11 +196,9 @@ class Visitor {
     await this.leave(this.page.getByRole('link', { name: link, exact: true }))
   }
 
-  // leave clicks what leads to another page. The load event need not come where that page opens a program. A click is
-  // lost while the browser still opens a program for the page before: then it clicks once more.
+  // leave clicks what leads to another page. The load event need not come where that page opens a program.
   async leave(element) {
-    const click = () => Promise.all([this.page.waitForEvent('framenavigated', { timeout: 15_000 }), element.click()])
-    await click().catch(click)
+    await Promise.all([this.page.waitForEvent('framenavigated'), element.click()])
     await this.page.waitForLoadState('domcontentloaded')
   }
 }
