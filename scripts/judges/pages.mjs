@@ -115,16 +115,22 @@ class Visitor {
     const v = new Visitor()
     Object.assign(v, { url, scripts })
     v.context = await browser.newContext({ javaScriptEnabled: scripts, viewport: { width: 1000, height: 900 } })
-    v.page = await v.context.newPage()
-    v.page.on('dialog', (d) => { check(false, `a dialog opens: ${d.message()}`); d.dismiss() })
-    v.page.on('pageerror', (e) => check(false, `a script fails: ${e}`))
-    v.page.on('console', (m) => {
+    await v.newTab()
+    return v
+  }
+
+  // newTab replaces the tab. One whose page has opened a program by its scheme may take no input any more.
+  async newTab() {
+    await this.page?.close()
+    this.page = await this.context.newPage()
+    this.page.on('dialog', (d) => { check(false, `a dialog opens: ${d.message()}`); d.dismiss() })
+    this.page.on('pageerror', (e) => check(false, `a script fails: ${e}`))
+    this.page.on('console', (m) => {
       // Chromium also reports the status of each refusal.
       // Nor does it have a program that opens cursor: links.
       const known = m.text().startsWith('Failed to load resource') || m.text().startsWith("Failed to launch 'cursor:")
       if (m.type() === 'error' && !known) check(false, `console: ${m.text()}`)
     })
-    return v
   }
 
   text() { return this.page.locator('main').innerText() }
@@ -174,16 +180,7 @@ class Visitor {
     return this.copied
   }
 
-  // open opens a page, once more where the page before it has just begun to open a program by its own scheme.
-  async open(path) {
-    const address = path.startsWith('http') ? path : this.url + path
-    try {
-      return await this.page.goto(address)
-    } catch (error) {
-      if (!error.message.includes('net::ERR_ABORTED')) throw error
-      return this.page.goto(address)
-    }
-  }
+  open(path) { return this.page.goto(path.startsWith('http') ? path : this.url + path) }
 
   // fill fills fields by their labels, and presses a button. Without the browser's own checks the server's are seen.
   async send(button, fields = {}, { unchecked = false } = {}) {
@@ -439,6 +436,7 @@ async function connect(visitor, url, key) {
     await ann.see(`end-${button.toLowerCase()}`, 'You may close this window', text)
     const link = await ann.page.getByRole('link', { name: 'Back to An editor' }).getAttribute('href')
     check(link.startsWith(editor.redirect + '?' + param) && link.includes('&iss='), `the end leads to ${link}`)
+    await ann.newTab()
   }
 
   // Faults: of a known program they go back, of others they get a page.
