@@ -12,7 +12,7 @@ type TermsReader struct {
 	fetch    PageFetcher
 	iterator termIterator
 	postings decodedPostings
-	readers  [2]PostingsReader // of CoDocFreq
+	readers  *[2]PostingsReader // of CoDocFreq
 }
 
 // NewTermsReader returns a reader of a snapshot. It reads spelling dictionaries from the cache and pages by fetch.
@@ -178,6 +178,9 @@ func (r *TermsReader) SegmentTerms(words []string) (list []SegmentTerm) {
 
 // CoDocFreq returns the number of live documents with both terms.
 func (r *TermsReader) CoDocFreq(a, b string) (int, error) {
+	if r.readers == nil {
+		r.readers = new([2]PostingsReader)
+	}
 	for i, term := range []string{a, b} {
 		reader := &r.readers[i]
 		if err := reader.Read(r.snapshot, r.fetch, term); err != nil || len(reader.Docs()) == 0 {

@@ -84,12 +84,14 @@ func (s *searchRun) saveRanking(key rankingKey) {
 	if r.forFusion {
 		r.depth = max(r.depth, fusionWindow)
 	}
+	list := make([]workspaceSearch, len(s.workspaces)) // one allocation
 	r.workspaces = make([]*workspaceSearch, len(s.workspaces))
 	for i, w := range s.workspaces {
 		if w.expiry != 0 {
 			r.expiresAt = min(r.expiresAt, loci.Time(w.expiry))
 		}
-		r.workspaces[i] = &workspaceSearch{state: w.state, query: w.query, keywordHits: w.keywordHits}
+		list[i] = workspaceSearch{state: w.state, query: w.query, keywordHits: w.keywordHits}
+		r.workspaces[i] = &list[i]
 	}
 	s.searcher.rankings.Put(key, r)
 }

@@ -172,9 +172,10 @@ func (s *searchRun) fuseHits() {
 // readStates reads the states of the indexes of the workspaces.
 func (s *searchRun) readStates() error {
 	states, err := s.src.States()
+	list := make([]workspaceSearch, len(states)) // one allocation
 	s.workspaces = make([]*workspaceSearch, len(states))
 	for i, state := range states {
-		s.workspaces[i] = &workspaceSearch{state: state, query: s.q.Keywords}
+		s.workspaces[i], list[i] = &list[i], workspaceSearch{state: state, query: s.q.Keywords}
 	}
 	return err
 }

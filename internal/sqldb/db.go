@@ -112,9 +112,12 @@ func EncodeInts(list []int64) string {
 
 // ScanInts appends the only column of each row to list.
 func ScanInts(list *[]int64) func(Row) error {
+	var n int64
+	into := []any{&n}
 	return func(r Row) error {
-		*list = append(*list, 0)
-		return r.Scan(&(*list)[len(*list)-1])
+		err := r.Scan(into...)
+		*list = append(*list, n)
+		return err
 	}
 }
 

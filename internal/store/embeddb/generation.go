@@ -87,7 +87,9 @@ func (w *Worker) AcceptsVector(vector []float32) bool {
 }
 
 // generationName returns the name of a model's generation in the database.
-func generationName(model string) string { return model + "/" + vector.ChunkVersion }
+func generationName(model string) string { return model + generationSuffix }
+
+const generationSuffix = "/" + vector.ChunkVersion
 
 // publishGenerations reads which generations workspaces answer from.
 func (w *Worker) publishGenerations(ctx context.Context) error {

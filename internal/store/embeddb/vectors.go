@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"unsafe"
 
 	"github.com/loci-memory/loci/internal/cache"
@@ -20,17 +21,21 @@ type State struct {
 }
 
 // MadeBy reports whether the vectors are those of a model.
-func (s State) MadeBy(model string) bool { return s.name == generationName(model) }
+func (s State) MadeBy(model string) bool {
+	name, found := strings.CutSuffix(s.name, generationSuffix)
+	return found && name == model
+}
 
 // ReadStates returns the states of the workspaces that have vectors.
 func ReadStates(t *sqldb.Tx, workspaces []int64) (list []State, err error) {
+	var v State
+	into := []any{&v.Workspace, &v.seq, &v.generation, &v.name}
 	err = t.QueryFew(
 		`SELECT x.workspace, x.vector_seq, x.generation, g.name FROM keyword_indexes x
 			JOIN generations g ON g.row_id = x.generation
 		WHERE `+fmt.Sprintf(t.Dialect.InList, "x.workspace", 1)+` ORDER BY x.workspace`,
 		[]any{sqldb.EncodeInts(workspaces)}, func(r sqldb.Row) error {
-			var v State
-			err := r.Scan(&v.Workspace, &v.seq, &v.generation, &v.name)
+			err := r.Scan(into...)
 			list = append(list, v)
 			return err
 		})

@@ -141,9 +141,10 @@ func logVersionOf(d *sqldb.Dialect, seqs []int64) int64 {
 func States(t *sqldb.Tx, workspaces []int64) (states []State, err error) {
 	q := `SELECT` + stateColumns(t.Dialect.LogVersion) + `FROM keyword_indexes x WHERE ` +
 		fmt.Sprintf(t.Dialect.InList, "x.workspace", 1) + ` ORDER BY x.workspace`
+	var s State
+	into := s.scan()
 	err = t.QueryFew(q, []any{sqldb.EncodeInts(workspaces)}, func(row sqldb.Row) error {
-		var s State
-		err := row.Scan(s.scan()...)
+		err := row.Scan(into...)
 		states = append(states, s)
 		return err
 	})
