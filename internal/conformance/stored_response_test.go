@@ -17,10 +17,16 @@ import (
 
 var idPattern = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`)
 
-// responseRecords returns the ids of the records that a stored response is linked to.
-func responseRecords(t *testing.T, d storetest.Database, key string) []string {
+// lastResponse returns the row id of the last stored response.
+func lastResponse(t *testing.T, d storetest.Database) string {
 	t.Helper()
-	return d.Query(t, `SELECT record FROM idempotency_records WHERE key = '`+key+`'`)
+	return d.Query(t, `SELECT CAST(max(row_id) AS TEXT) FROM idempotency_keys`)[0]
+}
+
+// responseRecords returns the ids of the records that a stored response is linked to.
+func responseRecords(t *testing.T, d storetest.Database, response string) []string {
+	t.Helper()
+	return d.Query(t, `SELECT record FROM idempotency_records WHERE response = `+response)
 }
 
 // A response without a link to a record outlives its deletion.
@@ -40,7 +46,7 @@ func TestStoredResponsesAreLinkedToShownRecords(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", o.Name, err)
 			}
-			records := responseRecords(t, d, o.Name)
+			records := responseRecords(t, d, lastResponse(t, d))
 			ids := idPattern.FindAllString(string(out), -1)
 			for _, id := range ids {
 				memory := d.Query(t, `SELECT id FROM memories WHERE id = '`+id+`'`)
@@ -65,9 +71,11 @@ func TestStoredResponsesAreDeletedWithEachShownRecord(t *testing.T) {
 		w := conformance.New(t, d.Open, withMail)
 		text := "the harbour master closes the eastern gate at nine in the evening, and opens it before the first tide"
 		atlas := w.Atlas(t, "Shelf")
+		responses := map[string]string{}
 		create := func(key, content string) loci.CreatedMemory {
 			c := w.Call(conformance.CallerOwner)
 			c.IdempotencyKey = key
+			defer func() { responses[key] = lastResponse(t, d) }()
 			return testenv.Must(op.Do(t.Context(), w.Host, c, service.MemoryCreate,
 				loci.CreateMemory{Content: loci.Content(content), AtlasID: atlas}))(t)
 		}
@@ -76,6 +84,7 @@ func TestStoredResponsesAreDeletedWithEachShownRecord(t *testing.T) {
 			c.IdempotencyKey = key
 			testenv.Must(op.Do(t.Context(), w.Host, c, service.MemorySupersede,
 				loci.SupersedeMemory{MemoryID: loci.ID(id), ReplacementMemoryID: by}))(t)
+			responses[key] = lastResponse(t, d)
 		}
 		remove := func(id string) {
 			testenv.Must(op.Do(t.Context(), w.Host, w.Call(conformance.CallerOwner), service.MemoryDelete,
@@ -89,13 +98,13 @@ func TestStoredResponsesAreDeletedWithEachShownRecord(t *testing.T) {
 		other, by := create("other", "a lantern").Memory.ID, create("by", "a better lantern").Memory.ID
 		supersede("supersede", string(other), by)
 		for _, c := range []struct{ id, key string }{{string(first), "similar"}, {string(by), "supersede"}} {
-			testenv.Equal(t, len(responseRecords(t, d, c.key)), 2, c.key, responseRecords(t, d, c.key))
+			testenv.Equal(t, len(responseRecords(t, d, responses[c.key])), 2, c.key)
 			remove(c.id)
-			testenv.Len(t, d.Query(t, `SELECT key FROM idempotency_keys WHERE key = '`+c.key+`'`), 0, c.key,
+			testenv.Len(t, d.Query(t, `SELECT key FROM idempotency_keys WHERE row_id = `+responses[c.key]), 0, c.key,
 				"the stored response outlives a memory that it shows")
 		}
-		testenv.EqualSlices(t, d.Query(t, `SELECT key FROM idempotency_keys ORDER BY key`), []string{"other"},
-			"are kept")
+		testenv.EqualSlices(t, d.Query(t, `SELECT CAST(row_id AS TEXT) FROM idempotency_keys`),
+			[]string{responses["other"]}, "are kept")
 		testenv.Must(integrity.New(w.Store).PurgeMemory(t.Context(), other, true))(t)
 		testenv.Len(t, d.Query(t, `SELECT record FROM idempotency_records`), 0, "are linked after a purge")
 	})

@@ -181,5 +181,6 @@ func TableNames() (names []string) {
 			}
 		}
 	}
-	return names
+	slices.Sort(names) // a migration may make a table again
+	return slices.Compact(names)
 }

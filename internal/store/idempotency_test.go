@@ -16,7 +16,9 @@ import (
 	"github.com/loci-memory/loci/internal/query"
 	"github.com/loci-memory/loci/internal/retrieve"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/seal"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // withIdempotencyKey returns the actor as it makes one more call with an Idempotency-Key.
@@ -208,6 +210,38 @@ func TestLongStoredResponsesAreCompressed(t *testing.T) {
 	})
 }
 
+func TestStoredResponsesOutliveAnUpgrade(t *testing.T) {
+	t.Parallel()
+	storetest.EachEmpty(t, func(t *testing.T, d storetest.Database) {
+		ann := createInitialSchema(t, d)
+		keyed, db := withIdempotencyKey(ann, `a\b/c`, "a"), d.DB(t)
+		for _, q := range []struct {
+			text string
+			args []any
+		}{
+			{`INSERT INTO api_keys (id, user_id, name, prefix, hash, created_at, updated_at, last_used_at, revoked_at)
+				VALUES ($1, 'ann', '', '', $2, 5, 5, 5, 0)`, []any{string(ann.CredentialID), []byte("hash")}},
+			{`INSERT INTO idempotency_keys (credential, key, fingerprint, created, response, created_at)
+				VALUES ($1, $2, $3, TRUE, $4, $5)`, []any{string(ann.CredentialID), keyed.Idempotency.Key,
+				keyed.Idempotency.Fingerprint[:],
+				seal.Seal(keyed.Idempotency.EncryptionKey, []byte(`{"id":"old","title":"Kept"}`)), time.Now().UnixMicro()}},
+			{`INSERT INTO idempotency_records (record, credential, key) VALUES ('old', $1, $2), ('read', $1, $2)`,
+				[]any{string(ann.CredentialID), keyed.Idempotency.Key}},
+		} {
+			if _, err := db.Exec(q.text, q.args...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s := d.Open(t, store.Options{})
+		if m, err := tryAdd(s, keyed, "", "text"); err != nil || m.ID != "old" || !keyed.Idempotency.Replayed {
+			t.Errorf("the repeated write made %+v, %v", m, err)
+		}
+		testenv.EqualSlices(t, d.Query(t, `SELECT r.record || ' ' || u.id FROM idempotency_records r
+			JOIN idempotency_keys k ON k.row_id = r.response JOIN users u ON u.row_id = k.owner ORDER BY 1`),
+			[]string{"old ann", "read/" + string(ann.CredentialID) + " ann"}, "records")
+	})
+}
+
 func TestWriteWithoutHandleRefusesIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
@@ -283,10 +317,16 @@ func TestReadStoresNoResponseBeyondTheLimit(t *testing.T) {
 			return replayed
 		}
 		add(t, s, bob, "", "bytes")
-		d.Exec(t, fmt.Sprintf(`INSERT INTO idempotency_keys (credential, key, fingerprint, created, response, created_at)
+		d.Exec(t, fmt.Sprintf(`INSERT INTO idempotency_keys (owner, key, fingerprint, created, response, created_at)
 			WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 1024)
-			SELECT '%s', 'key ' || i, key, TRUE, key, %d FROM n
-			JOIN (SELECT document AS key FROM index_log LIMIT 1) AS bytes ON TRUE`, ann.CredentialID, s.Now()))
+			SELECT 1, 'key ' || i, key, TRUE, key, %d FROM n
+			JOIN (SELECT document AS key FROM index_log LIMIT 1) AS bytes ON TRUE`, s.Now()))
+		if !read(ann) {
+			t.Error("responses of writes keep that of a read from being stored")
+		}
+		d.Exec(t, `DELETE FROM idempotency_keys WHERE key NOT LIKE 'key %'`)
+		d.Exec(t, `INSERT INTO idempotency_records (record, response)
+			SELECT 'read/`+string(ann.CredentialID)+`', row_id FROM idempotency_keys`)
 		if read(ann) || !read(bob) {
 			t.Error("the response of a read is stored beyond the limit, or not below it")
 		}

@@ -336,8 +336,8 @@ func TestPurgedUserLeavesNoByte(t *testing.T) {
 			did.Keys != 1 {
 			t.Errorf("purged %+v, %v", did, err)
 		}
-		testenv.Len(t, d.Query(t, `SELECT key FROM idempotency_keys WHERE credential = '`+string(bob.CredentialID)+
-			`'`), 0, "a stored response holds the link of an invitation to the address")
+		testenv.Len(t, d.Query(t, `SELECT key FROM idempotency_keys WHERE owner = (SELECT row_id FROM users
+			WHERE id = '`+string(bob.UserID)+`')`), 0, "a stored response holds the link of an invitation to the address")
 		testenv.Equal(t, record(t, server, bob, shared.ID).CreatedBy, gone.UserID, "what was written for others is by")
 		if _, err := tryAdd(server, gone, "", "Back again"); !loci.Is(err, loci.CodeNotFound) {
 			t.Error("one who is gone writes: ", err)

@@ -45,9 +45,9 @@ func countTarget(t *sqldb.Tx, g target) (n Result, err error) {
 
 // readCondition is the condition of the stored responses of reads, and of those that no record links to. They may hold
 // words of any memory, such as corrections of a query.
-const readCondition = ` (credential, key) IN (SELECT credential, key FROM idempotency_records WHERE record = '` +
-	scope.ReadRecord + `') OR NOT EXISTS (SELECT 1 FROM idempotency_records r
-	WHERE r.credential = idempotency_keys.credential AND r.key = idempotency_keys.key) `
+const readCondition = ` row_id IN (SELECT response FROM idempotency_records WHERE record LIKE '` +
+	scope.ReadRecord + `%') OR NOT EXISTS (SELECT 1 FROM idempotency_records r
+	WHERE r.response = idempotency_keys.row_id) `
 
 // responseCondition is the condition of the stored responses that may hold words of a purge target. It holds for those
 // that show its records and for those of reads. As responses are encrypted, it holds for all of the members of the
@@ -55,8 +55,7 @@ const readCondition = ` (credential, key) IN (SELECT credential, key FROM idempo
 // of a user. Responses of workspaces that invited it hold address and link. Parameter ?4 is the id of the user, whose
 // sessions managers of teams read. Former members may have responses with the texts of sessions and messages of the
 // workspace.
-const responseCondition = readCondition + `OR (credential, key) IN (SELECT r.credential, r.key
-	FROM idempotency_records r
+const responseCondition = readCondition + `OR row_id IN (SELECT r.response FROM idempotency_records r
 	WHERE r.record = CAST(?2 AS TEXT) OR (CAST(?2 AS TEXT) = '' AND r.record IN (SELECT id FROM workspaces
 		WHERE row_id = ?1 UNION ALL SELECT id FROM atlases WHERE workspace = ?1
 		UNION ALL SELECT id FROM memories WHERE workspace = ?1))
@@ -66,10 +65,9 @@ const responseCondition = readCondition + `OR (credential, key) IN (SELECT r.cre
 		WHERE i.email_folded = ?3)
 	OR r.record IN (SELECT id FROM sessions WHERE workspace = ?1 UNION ALL SELECT id FROM sessions
 		WHERE user_id = ?4 UNION ALL SELECT id FROM messages WHERE workspace = ?1))
-	OR credential IN (SELECT k.id FROM api_keys k JOIN members m ON m.user_id = k.user_id WHERE m.workspace = ?1
-		UNION ALL SELECT s.id FROM sign_ins s JOIN members m ON m.user_id = s.user_id WHERE m.workspace = ?1
-		UNION ALL SELECT g.grant_id FROM grant_workspaces g WHERE g.workspace = ?1
-		UNION ALL SELECT m.user_id FROM members m WHERE m.workspace = ?1) `
+	OR owner IN (SELECT u.row_id FROM users u WHERE u.id IN (SELECT m.user_id FROM members m WHERE m.workspace = ?1
+		UNION ALL SELECT g.user_id FROM grants g JOIN grant_workspaces x ON x.grant_id = g.id
+		WHERE x.workspace = ?1)) `
 
 // eraseTarget deletes the rows of a target and the data derived from them.
 func (p *Purger) eraseTarget(t *sqldb.Tx, g target) error {

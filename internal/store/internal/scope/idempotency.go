@@ -1,7 +1,9 @@
 package scope
 
 import (
+	"crypto/sha256"
 	"crypto/subtle"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -104,23 +106,24 @@ func (s *Scope) CheckIdempotency() error {
 		return nil
 	}
 	s.idempotencyChecked = true
-	if err := s.Conn.AdvisoryLock(string(s.Actor.CredentialID) + "/" + o.Key); err != nil {
+	key, former := s.responseKeys()
+	if err := s.Conn.AdvisoryLock(former); err != nil {
 		return err
 	}
 	var r storedResponse
 	var fingerprint, sealed []byte
 	err := s.Conn.QueryRow(
-		`SELECT k.fingerprint, k.response, k.created FROM idempotency_keys k WHERE k.credential = ?1 AND k.key = ?2
+		`SELECT k.fingerprint, k.response, k.created FROM idempotency_keys k WHERE k.key IN (?1, ?2)
 			AND k.created_at > ?3 AND NOT EXISTS (SELECT 1 FROM idempotency_records r JOIN memories e ON e.id = r.record
-			JOIN atlases d ON d.row_id = e.atlas AND d.workspace IS NULL WHERE r.credential = ?1 AND r.key = ?2)`,
-		[]any{s.Actor.CredentialID, o.Key, s.Conn.Now - loci.Time(idempotencyTTL.Microseconds())},
+			JOIN atlases d ON d.row_id = e.atlas AND d.workspace IS NULL WHERE r.response = k.row_id)`,
+		[]any{key, former, s.Conn.Now - loci.Time(idempotencyTTL.Microseconds())},
 		[]any{&fingerprint, &sealed, &r.created})
 	switch {
 	case errors.Is(err, sqldb.ErrNoRows):
 		return nil
 	case err != nil:
 		return err
-	case subtle.ConstantTimeCompare(fingerprint, o.Fingerprint[:]) != 1:
+	case subtle.ConstantTimeCompare(fingerprint, o.Fingerprint[:hashBytes]) != 1:
 		return loci.NewError(loci.CodeIdempotencyConflict)
 	}
 	if r.body, err = seal.Open(o.EncryptionKey, sealed); err != nil {
@@ -130,8 +133,19 @@ func (s *Scope) CheckIdempotency() error {
 	return &r
 }
 
-// ReadRecord is a record of each stored response of a read, beside those that it shows.
-const ReadRecord = "read"
+// hashBytes is the length of the hashes in the row of a stored response.
+const hashBytes = 16
+
+// responseKeys returns the key of a stored response: a hash of the credential and its Idempotency-Key. The former key,
+// of responses stored before schema 5, is their text.
+func (s *Scope) responseKeys() (key, former string) {
+	former = string(s.Actor.CredentialID) + "/" + s.Actor.Idempotency.Key
+	sum := sha256.Sum256([]byte(former))
+	return base64.RawURLEncoding.EncodeToString(sum[:hashBytes]), former
+}
+
+// ReadRecord begins a record of each stored response of a read, beside those that it shows. The credential follows.
+const ReadRecord = "read/"
 
 // LinkResponse adds records to those that the response of a write shows. The deletion of one of them deletes the stored
 // response.
@@ -147,8 +161,8 @@ func DeleteResponses(t *sqldb.Tx, records ...loci.ID) error {
 	} else {
 		condition = `IN (SELECT list.value FROM ` + fmt.Sprintf(t.Dialect.StringRows, 1) + `)`
 	}
-	_, err := t.Exec(`DELETE FROM idempotency_keys WHERE (credential, key) IN (SELECT r.credential, r.key
-		FROM idempotency_records r WHERE r.record `+condition+`)`, arg)
+	_, err := t.Exec(`DELETE FROM idempotency_keys WHERE row_id IN (SELECT r.response FROM idempotency_records r
+		WHERE r.record `+condition+`)`, arg)
 	return err
 }
 
@@ -170,38 +184,41 @@ func (s *Scope) storeResponse(out any) error {
 	if c, ok := out.(interface{ Created() bool }); ok {
 		created = c.Created()
 	}
+	key, former := s.responseKeys()
 	// An expired response under the same key may still be stored.
-	if _, err := s.Exec(`DELETE FROM idempotency_keys WHERE credential = ?1 AND key = ?2`, s.Actor.CredentialID,
-		o.Key); err != nil {
+	if _, err := s.Exec(`DELETE FROM idempotency_keys WHERE key IN (?1, ?2)`, key, former); err != nil {
 		return err
 	}
-	_, err = s.Exec(`INSERT INTO idempotency_keys (credential, key, fingerprint, created, response, created_at)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6)`, s.Actor.CredentialID, o.Key, o.Fingerprint[:], created,
-		seal.Seal(o.EncryptionKey, body), s.Conn.Now)
+	// An account that deletes itself has no row any more.
+	rowID, err := s.Conn.Insert(`INSERT INTO idempotency_keys (key, owner, fingerprint, created, response, created_at)
+		VALUES (?1, COALESCE((SELECT row_id FROM users WHERE id = ?2), 0), ?3, ?4, ?5, ?6)`,
+		[]any{key, s.Actor.UserID, o.Fingerprint[:hashBytes], created, seal.Seal(o.EncryptionKey, body), s.Conn.Now})
 	slices.Sort(s.responseRecords)
 	records := slices.DeleteFunc(slices.Compact(s.responseRecords), func(id loci.ID) bool { return id == "" })
 	if err != nil || len(records) == 0 {
 		return err
 	}
-	_, err = s.Exec(`INSERT INTO idempotency_records (record, credential, key) SELECT list.value, ?1, ?2 FROM `+
-		fmt.Sprintf(s.Conn.Dialect.StringRows, 3), s.Actor.CredentialID, o.Key, sqldb.EncodeStrings(records))
+	_, err = s.Exec(`INSERT INTO idempotency_records (record, response) SELECT list.value, ?1 FROM `+
+		fmt.Sprintf(s.Conn.Dialect.StringRows, 2), rowID, sqldb.EncodeStrings(records))
 	return err
 }
 
-// Limits of the stored responses of a credential. A response counts responseOverhead more than its bytes, so that few
+// Limits of the stored responses of reads of a credential. A response counts responseOverhead more than its bytes, so that few
 // rows reach the limit.
 const (
 	maxResponses     = 16 << 20
 	responseOverhead = 16 << 10
 )
 
-// limitResponses drops the Idempotency-Key of a read whose credential has maxResponses: it is safe to run again. The
-// responses of writes are always stored.
+// limitResponses drops the Idempotency-Key of a read whose credential has maxResponses of reads: it is safe to run
+// again. The responses of writes are always stored.
 func (s *Scope) limitResponses() error {
+	record := ReadRecord + s.Actor.CredentialID
+	s.LinkResponse(record)
 	var stored int64
-	err := s.Conn.QueryRow(`SELECT CAST(COALESCE(SUM(r.size), 0) AS BIGINT) FROM (SELECT length(response) + ?2 AS size
-		FROM idempotency_keys WHERE credential = ?1 LIMIT ?3) AS r`,
-		[]any{s.Actor.CredentialID, responseOverhead, maxResponses / responseOverhead}, []any{&stored})
+	err := s.Conn.QueryRow(`SELECT CAST(COALESCE(SUM(x.size), 0) AS BIGINT) FROM (SELECT length(k.response) + ?2 AS size
+		FROM idempotency_records r JOIN idempotency_keys k ON k.row_id = r.response WHERE r.record = ?1 LIMIT ?3) AS x`,
+		[]any{record, responseOverhead, maxResponses / responseOverhead}, []any{&stored})
 	if stored >= maxResponses {
 		s.DiscardResponse()
 	}

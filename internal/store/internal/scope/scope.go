@@ -115,7 +115,6 @@ func Read[Out any](ctx context.Context, b *Base, actor *identity.Actor,
 				err = s.CheckIdempotency()
 			}
 			if err == nil {
-				s.LinkResponse(ReadRecord)
 				err = s.limitResponses()
 			}
 			return out, err
