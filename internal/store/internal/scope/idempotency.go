@@ -203,8 +203,8 @@ func (s *Scope) storeResponse(out any) error {
 	return err
 }
 
-// Limits of the stored responses of reads of a credential. A response counts responseOverhead more than its bytes, so that few
-// rows reach the limit.
+// Limits of the stored responses of reads of a credential. A response counts responseOverhead more than its bytes, so
+// that few rows reach the limit.
 const (
 	maxResponses     = 16 << 20
 	responseOverhead = 16 << 10
