@@ -95,18 +95,27 @@ func (c *conn) bindArgs(s *statement, args []any) (_ []driver.NamedValue, err er
 	return c.args, err
 }
 
-// execStatement executes a statement without cancellation, which would cost a goroutine each time.
-func (c *conn) execStatement(q string, args []any) (driver.Result, error) {
+// bind returns a statement with its arguments, after it has cleared the references to what that deletes.
+func (c *conn) bind(q string, args []any) (*statement, []driver.NamedValue, error) {
 	s, err := c.prepare(q)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for _, before := range s.rewritten.Before {
 		if _, err := c.execStatement(before, args); err != nil {
-			return nil, err
+			return nil, nil, err
+		}
+		if s, err = c.prepare(q); err != nil { // another statement may have closed it
+			return nil, nil, err
 		}
 	}
 	values, err := c.bindArgs(s, args)
+	return s, values, err
+}
+
+// execStatement executes a statement without cancellation, which would cost a goroutine each time.
+func (c *conn) execStatement(q string, args []any) (driver.Result, error) {
+	s, values, err := c.bind(q, args)
 	if err != nil {
 		return nil, err
 	}
@@ -188,11 +197,7 @@ func (c *conn) queryContext(ctx context.Context, q string, args []any, f func(sq
 
 // startQuery executes a query. The caller must close its rows.
 func (c *conn) startQuery(ctx context.Context, q string, args []any) (*resultSet, error) {
-	s, err := c.prepare(q)
-	if err != nil {
-		return nil, err
-	}
-	values, err := c.bindArgs(s, args)
+	s, values, err := c.bind(q, args)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"fmt"
 	"reflect"
 	"testing"
 
@@ -47,5 +48,27 @@ func TestColumnsFitTheirPlacesOrFail(t *testing.T) {
 		return c.QueryRow(`SELECT 1, 2`, nil, []any{&one})
 	}); err == nil {
 		t.Error("two columns went into one place")
+	}
+}
+
+// A deletion clears references by statements of its own, for which the connection may close prepared ones.
+func TestDeletionRunsWhenTheConnectionClosesStatements(t *testing.T) {
+	t.Parallel()
+	s := openFile(t, sqldb.Options{})
+	if err := s.db.Write(ctx, "", func(c sqldb.Conn) error {
+		for n := maxPrepared - 5; n <= maxPrepared; n++ {
+			c.(*conn).closeStatements()
+			for i := range n {
+				if err := c.QueryRow(fmt.Sprintf(`SELECT %d`, i), nil, []any{new(int)}); err != nil {
+					return err
+				}
+			}
+			if _, err := c.Exec(`DELETE FROM users WHERE id = ?1`, []any{"nobody"}); err != nil {
+				return fmt.Errorf("after %d statements: %w", n, err)
+			}
+		}
+		return nil
+	}); err != nil {
+		t.Error(err)
 	}
 }
