@@ -45,9 +45,6 @@ var unsummed = map[string][]string{
 		"steps", "has_texts"},
 }
 
-// UnsummedColumns returns the columns of a table that are outside of its checksum.
-func UnsummedColumns(table string) []string { return unsummed[table] }
-
 // Checksum returns the exclusive or of two sums and of the hashes of values of SQLite. The text of columns has their
 // table and their names. A sum that is no integer, which is damage, counts as 0.
 func Checksum(sum any, more int64, columns string, values ...any) int64 {

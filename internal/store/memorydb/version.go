@@ -41,13 +41,10 @@ var versionTable = record.Table[VersionRow]{
 	record.Of("title_derived", record.Inserted, func(v *VersionRow) **bool { return &v.StoredDerived }),
 }
 
-// VersionColumns are the columns that VersionRow.Scan reads from versions v.
-var VersionColumns = versionTable.List("v.")
+// versionColumns are the columns that VersionRow.scan reads from versions v.
+var versionColumns = versionTable.List("v.")
 
-// Scan reads VersionColumns, and columns that follow into more.
-func (v *VersionRow) Scan(r sqldb.Row, more ...any) error {
-	return r.Scan(append(versionTable.Dest(v), more...)...)
-}
+func (v *VersionRow) scan(r sqldb.Row) error { return r.Scan(versionTable.Dest(v)...) }
 
 // Record returns the version. With an error of its tags, the other fields are complete.
 func (v *VersionRow) Record() (m loci.MemoryVersion, err error) {
@@ -113,11 +110,11 @@ func currentVersion(m loci.Memory, by loci.ID) loci.MemoryVersion {
 // number. Without such a version it is that of the first one below.
 func walkVersions(t *scope.Scope, rowID int64, below int, text string, limit int,
 	f func(loci.MemoryVersion) error) error {
-	return t.Conn.Query(`SELECT`+VersionColumns+
+	return t.Conn.Query(`SELECT`+versionColumns+
 		`FROM versions v WHERE v.memory = ?1 AND v.version < ?2 ORDER BY v.version DESC LIMIT ?3`,
 		[]any{rowID, below, limit}, func(r sqldb.Row) error {
 			var v VersionRow
-			if err := v.Scan(r); err != nil {
+			if err := v.scan(r); err != nil {
 				return err
 			}
 			v.ResolveContent(text)
