@@ -36,7 +36,6 @@ type statement struct {
 const maxPrepared = 256
 
 func (c *conn) prepare(q string) (*statement, error) {
-	sqldb.CountStatement()
 	if s := c.prepared[q]; s != nil {
 		return s, nil
 	}
@@ -97,6 +96,7 @@ func (c *conn) bindArgs(s *statement, args []any) (_ []driver.NamedValue, err er
 
 // bind returns a statement with its arguments, after it has cleared the references to what that deletes.
 func (c *conn) bind(q string, args []any) (*statement, []driver.NamedValue, error) {
+	sqldb.CountStatement()
 	s, err := c.prepare(q)
 	if err != nil {
 		return nil, nil, err
