@@ -134,15 +134,14 @@ type SignIn struct {
 type SignedIn struct {
 	User User `json:"user"`
 
-	signIn  SignIn
-	created bool
+	Creation
+	signIn SignIn
 }
 
 // NewSignedIn returns the response to a sign-in; created means that the account is new.
-func NewSignedIn(u User, s SignIn, created bool) SignedIn { return SignedIn{u, s, created} }
-
-// Created reports whether an account was made.
-func (s SignedIn) Created() bool { return s.created }
+func NewSignedIn(u User, s SignIn, created bool) SignedIn {
+	return SignedIn{u, Creation{!created}, s}
+}
 
 // Cookie returns the cookie to set.
 func (s SignedIn) Cookie() SignIn { return s.signIn }
@@ -181,9 +180,6 @@ type CreatedKey struct {
 	Key    APIKey `json:"key"`
 	APIKey string `json:"apiKey" jsonschema:"The key; it is shown once"`
 }
-
-// Created reports that a key is made.
-func (CreatedKey) Created() bool { return true }
 
 // ListKeys is the input of key.list.
 type ListKeys struct {

@@ -123,9 +123,6 @@ type CreatedAtlas struct {
 	Atlas Atlas `json:"atlas"`
 }
 
-// Created reports that an atlas was created.
-func (CreatedAtlas) Created() bool { return true }
-
 // OneAtlas is an output that holds an atlas.
 type OneAtlas struct {
 	Atlas Atlas `json:"atlas"`

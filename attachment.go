@@ -120,9 +120,6 @@ type Upload struct {
 	ExpiresAt  Time              `json:"expiresAt"`
 }
 
-// Created reports that an attachment was created.
-func (Upload) Created() bool { return true }
-
 // GetAttachment names an attachment.
 type GetAttachment struct {
 	AttachmentID ID `json:"attachmentId" id:"attachment" jsonschema:"An attachment of a memory"`

@@ -176,15 +176,5 @@ type RecordAudit struct {
 // RecordedAudit is the output of auto.audit.
 type RecordedAudit struct {
 	Audit Audit `json:"audit"`
-
-	existing bool
+	Creation
 }
-
-// ExistingAudit returns the output of a call that found its audit.
-func ExistingAudit(a Audit) RecordedAudit { return RecordedAudit{a, true} }
-
-// SetCreated restores from a stored response whether an audit was created.
-func (a *RecordedAudit) SetCreated(created bool) { a.existing = !created }
-
-// Created reports whether an audit was created.
-func (a RecordedAudit) Created() bool { return !a.existing }

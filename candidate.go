@@ -75,18 +75,8 @@ type CaptureCandidate struct {
 // CapturedCandidate is the output of session.capture.
 type CapturedCandidate struct {
 	Candidate Candidate `json:"candidate"`
-
-	existing bool
+	Creation
 }
-
-// ExistingCandidate returns the output of a capture that found its candidate.
-func ExistingCandidate(c Candidate) CapturedCandidate { return CapturedCandidate{c, true} }
-
-// SetCreated restores from a stored response whether a candidate was created.
-func (c *CapturedCandidate) SetCreated(created bool) { c.existing = !created }
-
-// Created reports whether a candidate was created.
-func (c CapturedCandidate) Created() bool { return !c.existing }
 
 // ListCandidates is the input of session.candidates.
 type ListCandidates struct {
@@ -174,18 +164,8 @@ type OpenUnit struct {
 // OpenedUnit is the output of unit.open.
 type OpenedUnit struct {
 	Unit Unit `json:"unit"`
-
-	existing bool
+	Creation
 }
-
-// ResumedUnit returns the output of an open that found its unit.
-func ResumedUnit(u Unit) OpenedUnit { return OpenedUnit{u, true} }
-
-// SetCreated restores from a stored response whether a unit was created.
-func (u *OpenedUnit) SetCreated(created bool) { u.existing = !created }
-
-// Created reports whether a unit was created.
-func (u OpenedUnit) Created() bool { return !u.existing }
 
 // FinalizeUnit is the input of unit.finalize.
 type FinalizeUnit struct {

@@ -172,9 +172,6 @@ type CreatedInvitations struct {
 	Skipped     []SkippedInvitation `json:"skipped" show:"columns=email:12 reason:12"`
 }
 
-// Created reports that invitations were created.
-func (CreatedInvitations) Created() bool { return true }
-
 // ListInvitations is the input of invitation.list.
 type ListInvitations struct {
 	WorkspaceID ID `json:"workspaceId" id:"workspace"`

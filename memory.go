@@ -242,18 +242,8 @@ type CreateMemory struct {
 // CreatedMemory is the output of memory.create.
 type CreatedMemory struct {
 	Memory NewMemory `json:"memory"`
-
-	existing bool
+	Creation
 }
-
-// ExistingMemory returns the output of a create that found its duplicate.
-func ExistingMemory(m NewMemory) CreatedMemory { return CreatedMemory{m, true} }
-
-// SetCreated restores from a stored response whether a memory was created.
-func (c *CreatedMemory) SetCreated(created bool) { c.existing = !created }
-
-// Created reports whether a memory was created.
-func (c CreatedMemory) Created() bool { return !c.existing }
 
 // GetMemory is the input of memory.get.
 type GetMemory struct {

@@ -114,9 +114,6 @@ type SentMessage struct {
 	Skipped    []SkippedRecipient `json:"skipped" jsonschema:"Agents that a broadcast left out" show:"columns=agentId reason"`
 }
 
-// Created reports that a message was created.
-func (SentMessage) Created() bool { return true }
-
 // ListInbox is the input of agent.inbox.
 type ListInbox struct {
 	WorkspaceID ID            `json:"workspace_id,omitzero" id:"workspace" jsonschema:"Default: all"`

@@ -74,6 +74,18 @@ func (IncludeArchivedOnly) Rule() Rule { return Rule{Enum: enumValues(IncludeArc
 // Empty is the input of an operation without fields, and the output of one that only succeeds.
 type Empty struct{}
 
+// A Creation says in the output of an operation whether it created its record: REST answers 201 then.
+type Creation struct{ existing bool }
+
+// Existing is the Creation of an output whose record existed before.
+var Existing = Creation{existing: true}
+
+// Created reports whether the record was created.
+func (c Creation) Created() bool { return !c.existing }
+
+// SetCreated restores from a stored response whether the record was created.
+func (c *Creation) SetCreated(created bool) { c.existing = !created }
+
 // A Machine is the table of the states of a record.
 type Machine[S ~string] struct {
 	Noun  string

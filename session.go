@@ -187,18 +187,8 @@ type StartSession struct {
 type StartedSession struct {
 	Session Session       `json:"session"`
 	Context MemoryContext `json:"context" jsonschema:"What is known in its atlas"`
-
-	resumed bool
+	Creation
 }
-
-// ResumedSession returns the output of a start that resumed a session.
-func ResumedSession(s Session) StartedSession { return StartedSession{Session: s, resumed: true} }
-
-// SetCreated restores from a stored response whether a session was created.
-func (s *StartedSession) SetCreated(created bool) { s.resumed = !created }
-
-// Created reports whether a session was created.
-func (s StartedSession) Created() bool { return !s.resumed }
 
 // OneSession is an output that holds a session.
 type OneSession struct {
@@ -273,9 +263,6 @@ type AddCheckpoint struct {
 type AddedCheckpoint struct {
 	Checkpoint Checkpoint `json:"checkpoint"`
 }
-
-// Created reports that a checkpoint was created.
-func (AddedCheckpoint) Created() bool { return true }
 
 // FinalizeSession is the input of session.finalize.
 type FinalizeSession struct {
@@ -501,6 +488,3 @@ type RecordCompilation struct {
 type RecordedCompilation struct {
 	Compilation Compilation `json:"compilation"`
 }
-
-// Created reports that a record was created.
-func (RecordedCompilation) Created() bool { return true }

@@ -134,9 +134,6 @@ type CreatedWorkspace struct {
 	Workspace Workspace `json:"workspace"`
 }
 
-// Created reports that a workspace was created.
-func (CreatedWorkspace) Created() bool { return true }
-
 // OneWorkspace is an output that holds a workspace.
 type OneWorkspace struct {
 	Workspace Workspace `json:"workspace"`

@@ -121,7 +121,7 @@ var leaks = []leak{
 				list, _ := s.ListSessions(ctx, ann, loci.ListSessions{Paging: loci.Paging{Limit: 100}})
 				for _, x := range list.Sessions {
 					if x.ExternalID != "" && x.ExternalID == string(in.ExternalID) {
-						return loci.ResumedSession(x), nil
+						return loci.StartedSession{Session: x, Creation: loci.Existing}, nil
 					}
 				}
 				return s.StartSession(ctx, who, in)

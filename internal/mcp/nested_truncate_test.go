@@ -38,8 +38,6 @@ type recordOutput struct {
 
 type createdRecord struct{ recordOutput }
 
-func (createdRecord) Created() bool { return true }
-
 func (s recordService) Get(_ context.Context, _ *identity.Actor, in recordInput) (out recordOutput, err error) {
 	out.Record = recordItem{"record", s.content}
 	for i := range s.listed {

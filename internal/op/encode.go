@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 )
 
-// A Created output reports whether a record was created: REST answers 201 then.
+// A Created output reports whether a record was created.
 type Created interface{ Created() bool }
 
 // A Tagged output has an entity tag.

@@ -101,7 +101,7 @@ const (
 	IfMatch                       // accepts the entity tag of the record that it changes
 	Destructive                   // cannot be undone
 	Creates                       // always creates a record
-	MayCreate                     // creates a record or returns one that exists: see Created
+	MayCreate                     // creates a record or returns one that exists: its output embeds loci.Creation
 	Accepts                       // takes something for later: every answer is 202, that of a repetition too
 	OverQuota                     // allowed over the monthly quota: what ends a credential, or enlarges the plan
 	ServerOnly                    // a database on the own device, without passwords and referrals, refuses it
@@ -259,7 +259,7 @@ func (o *Op) Status(out any) int {
 	switch {
 	case o.Has(Accepts):
 		return 202
-	case ok && made.Created():
+	case o.Has(Creates), ok && made.Created():
 		return 201
 	}
 	return 200
@@ -270,7 +270,7 @@ func (o *Op) AcceptsIdempotencyKey() bool { return o.Method == "POST" && o.Acces
 
 // checkTraits panics on traits that contradict each other, the route or the output.
 func (o *Op) checkTraits() {
-	made, creates := reflect.Zero(o.outType).Interface().(Created)
+	_, mayCreate := reflect.Zero(o.outType).Interface().(Created)
 	switch {
 	case o.Has(Read) && o.Method != "POST":
 		panic(fmt.Sprintf("op %s: Read is for a POST", o.Name))
@@ -278,10 +278,10 @@ func (o *Op) checkTraits() {
 		panic(fmt.Sprintf("op %s: it changes nothing", o.Name))
 	case o.Has(IfMatch) && !pathParam.MatchString(o.Path):
 		panic(fmt.Sprintf("op %s: IfMatch without a record in the path", o.Name))
-	case o.Has(Accepts) && (creates || o.Streams):
+	case o.Has(Accepts) && (o.Has(Creates|MayCreate) || o.Streams):
 		panic(fmt.Sprintf("op %s: an answer is 202, or it creates a record", o.Name))
-	case o.Has(Creates) && o.Has(MayCreate), creates != o.Has(Creates|MayCreate), o.Has(Creates) && !made.Created():
-		panic(fmt.Sprintf("op %s: state Creates or MayCreate where the output has Created()", o.Name))
+	case o.Has(Creates) && mayCreate, mayCreate != o.Has(MayCreate):
+		panic(fmt.Sprintf("op %s: state MayCreate where the output has Created(), else Creates", o.Name))
 	}
 }
 

@@ -227,7 +227,7 @@ func TestAddPanicsWhenLineIsWrong(t *testing.T) {
 			op.Add(x, "a.b", "POST /x", "S.", op.Account, op.ToolCore, (*fakeService).Find, op.IfMatch)
 		},
 		"nothing created": func(x *op.Table) {
-			op.Add(x, "a.b", "POST /x", "S.", op.Account, op.ToolCore, (*fakeService).Find, op.Creates)
+			op.Add(x, "a.b", "POST /x", "S.", op.Account, op.ToolCore, (*fakeService).Find, op.MayCreate)
 		},
 		"twice": func(x *op.Table) {
 			op.Add(x, "a.b", "GET /x", "S.", op.Account, op.ToolCore, (*fakeService).Find)

@@ -59,17 +59,12 @@ func (r record) ETag() string { return `"` + r.ID + `-1"` }
 
 type createOutput struct {
 	Thing record `json:"thing"`
-
-	existing bool
+	loci.Creation
 }
-
-func (m createOutput) Created() bool { return !m.existing }
 
 type keyOutput struct {
 	Secret string `json:"secret"`
 }
-
-func (keyOutput) Created() bool { return true }
 
 type getInput struct {
 	ID loci.ID `json:"thingId" id:"thing"`
@@ -120,7 +115,9 @@ func (t *fakeService) Get(_ context.Context, _ *identity.Actor, in getInput) (re
 }
 
 func (t *fakeService) Create(_ context.Context, _ *identity.Actor, in createInput) (createOutput, error) {
-	return createOutput{record{string(in.ID), in.Content, in.Within}, in.Content == "known"}, nil
+	out := createOutput{Thing: record{string(in.ID), in.Content, in.Within}}
+	out.SetCreated(in.Content != "known")
+	return out, nil
 }
 
 func (t *fakeService) Change(_ context.Context, _ *identity.Actor, in createInput) (loci.Empty, error) {

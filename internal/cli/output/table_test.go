@@ -101,7 +101,7 @@ func TestInvitationTableKeepsAddressAndLink(t *testing.T) {
 		"workspaceName": quote("A workspace with quite a long name"), "email": quote(email),
 		"inviteUrl": quote(link),
 		"role":      quote("member")}
-	columns := newFakeOp[loci.Empty, loci.CreatedInvitations]("invitation.create", op.MayCreate).Presentation().
+	columns := newFakeOp[loci.Empty, loci.CreatedInvitations]("invitation.create", op.Creates).Presentation().
 		Members["invitations"].Columns
 	for _, room := range []int{30, 80, 120, 400} {
 		cut := false

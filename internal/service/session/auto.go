@@ -66,7 +66,7 @@ func (s *Service) RecordAudit(ctx context.Context, actor *identity.Actor,
 		func(tx *store.Tx, x *sessiondb.Session) (out loci.RecordedAudit, err error) {
 			a, found, err := x.Audit(string(in.EventID))
 			if err != nil || found {
-				return loci.ExistingAudit(a), err
+				return loci.RecordedAudit{Audit: a, Creation: loci.Existing}, err
 			}
 			if err = requireAdapter(x, in.Adapter); err == nil {
 				err = x.Accept(store.ToChange)

@@ -48,7 +48,7 @@ func existingCandidate(known []loci.Candidate, err error) (loci.CapturedCandidat
 	if err != nil {
 		return loci.CapturedCandidate{}, err
 	}
-	return loci.ExistingCandidate(known[0]), nil
+	return loci.CapturedCandidate{Candidate: known[0], Creation: loci.Existing}, nil
 }
 
 // newCandidate returns the candidate of an input.

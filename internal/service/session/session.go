@@ -34,7 +34,7 @@ func (s *Service) StartSession(ctx context.Context, actor *identity.Actor,
 			return out, err
 		}
 		if out.Session = x.Record(); found {
-			out = loci.ResumedSession(x.Record())
+			out = loci.StartedSession{Session: x.Record(), Creation: loci.Existing}
 		}
 		if err = tx.SetSource(string(in.SourceName)); err == nil {
 			out.Context, err = s.Context(tx, out.Session.AtlasID, int(in.MaxTokens))

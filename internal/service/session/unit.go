@@ -31,7 +31,7 @@ func (s *Service) OpenUnit(ctx context.Context, actor *identity.Actor, in loci.O
 			if err == nil && in.FollowUp {
 				u, err = reopenUnit(x, u, title)
 			}
-			return loci.ResumedUnit(u), err
+			return loci.OpenedUnit{Unit: u, Creation: loci.Existing}, err
 		})
 }
 

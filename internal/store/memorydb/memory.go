@@ -127,7 +127,7 @@ func Create(a *scope.Atlas, m loci.NewMemory, e IndexEntry, p CreatePolicy) (out
 	}
 	if found && p.OnDuplicate == loci.OnDuplicateReturn {
 		m.Memory, m.Similar = equal, []loci.Similarity{}
-		return loci.ExistingMemory(m), nil
+		return loci.CreatedMemory{Memory: m, Creation: loci.Existing}, nil
 	}
 	m.DuplicateOf = equal.ID
 	if p.ShowSimilar {
@@ -149,7 +149,7 @@ func createVersion(a *scope.Atlas, h *Memory, m loci.NewMemory, e IndexEntry) (o
 		next = h.current
 	}
 	m.Memory, err = h.Revise(next, e)
-	return loci.ExistingMemory(m), err
+	return loci.CreatedMemory{Memory: m, Creation: loci.Existing}, err
 }
 
 // findDuplicate returns the oldest active memory of the atlas with a content, whose entry is e. The first statement
