@@ -156,8 +156,8 @@ type Memory struct {
 	AttachmentIDs []ID `json:"-"`
 }
 
-// Reviewed reports whether the current text of the memory was reviewed: no change came after the review.
-func (m Memory) Reviewed() bool { return m.VerifiedAt != 0 && m.VerifiedAt >= m.UpdatedAt }
+// Reviewed reports whether the content of the memory was reviewed: a change of the content ends a review.
+func (m Memory) Reviewed() bool { return m.VerifiedAt != 0 }
 
 // EntityTag returns the entity tag of the memory on the server. It changes with every shown field, including links from
 // other memories, and with the attachments.

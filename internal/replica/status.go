@@ -13,17 +13,11 @@ import (
 type statusTask struct {
 	*task
 	original, copied *entry
-	review           *loci.Memory // the memory, without its text, if its review came after the change of its status
 	planned, visited bool
 }
 
 func newStatusTask(t *task, m loci.Memory, copied *entry) *statusTask {
-	s := &statusTask{task: t, original: newEntry(m), copied: copied}
-	if m.Reviewed() {
-		m.Content, m.Title = "", ""
-		s.review = &m
-	}
-	return s
+	return &statusTask{task: t, original: newEntry(m), copied: copied}
 }
 
 // copyStatuses supersedes and archives copies. The intentions are saved before.
@@ -31,9 +25,6 @@ func (r *run) copyStatuses(ctx context.Context) error {
 	for _, s := range r.statuses {
 		if s.original.status != loci.MemorySuperseded || r.replacement(s) != "" || s.original.supersededBy == "" {
 			s.pair.Pending = []string{s.copied.sum(), s.archived().sum(), r.expected(s).sum()}
-			if s.review != nil {
-				s.pair.Pending = append(s.pair.Pending, unreached)
-			}
 			s.planned, r.unsaved[s.pair] = true, true
 		}
 	}
@@ -126,12 +117,6 @@ func (r *run) copyStatus(ctx context.Context, s *statusTask) (err error) {
 	}
 	if next.status == loci.MemoryArchived {
 		_, err = call(ctx, s.to, service.MemoryArchive, loci.ArchiveMemory{MemoryID: next.id})
-	}
-	if err == nil && s.review != nil {
-		var m loci.Memory
-		if m, err = verify(ctx, s.to, *s.review, next.id); err == nil {
-			next.review, next.verifiedAt = reviewHash(m), m.VerifiedAt
-		}
 	}
 	if err != nil {
 		return err

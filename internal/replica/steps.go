@@ -14,45 +14,40 @@ type step struct {
 	do    func(ctx context.Context, s *side, current loci.Memory) (loci.Memory, error)
 }
 
-// steps returns the calls that copy the text and the review of a memory. A review that is older than the text is copied
-// before the text. An archived or superseded copy is restored if its text or status changes.
+// steps returns the calls that copy the text and then the review of a memory: a change of the content ends a review. An
+// archived or superseded copy is restored if its text or status changes.
 func (r *run) steps(m, current loci.Memory, to *side) (list []step) {
 	next, text := current, textHash(m) != textHash(current)
 	status := !r.sameStatus(newEntry(m), current.Status, current.SupersededBy, to)
 	add := func(do func(context.Context, *side, loci.Memory) (loci.Memory, error)) {
 		list = append(list, step{next, do})
 	}
-	review := func() {
-		next = reviewed(m, next)
-		add(func(ctx context.Context, s *side, at loci.Memory) (loci.Memory, error) {
-			return verify(ctx, s, m, at.ID, s.ifMatch(at))
-		})
-	}
-	if isStale(m) && reviewDiffers(m, next) && (text || status) {
-		review()
-	}
 	if next.Status != loci.MemoryActive && (text || status) {
 		next.Status, next.SupersededBy = loci.MemoryActive, ""
 		add(restore)
 	}
 	if text {
+		if m.Content != next.Content {
+			next.VerifiedAt, next.Evidence, next.Confidence = 0, "", nil
+		}
 		next.Title, next.TitleDerived, next.Content = m.Title, m.TitleDerived, m.Content
 		next.Type, next.Tags = m.Type, m.Tags
 		add(func(ctx context.Context, s *side, at loci.Memory) (loci.Memory, error) { return patch(ctx, s, m, at) })
 	}
-	if m.Reviewed() && r.sameStatus(newEntry(m), next.Status, next.SupersededBy, to) &&
-		(len(list) > 0 || !current.Reviewed() || reviewDiffers(m, next)) {
-		review()
+	if reviewDiffers(m, next) {
+		next = reviewed(m, next)
+		add(func(ctx context.Context, s *side, at loci.Memory) (loci.Memory, error) {
+			return verify(ctx, s, m, at.ID, s.ifMatch(at))
+		})
 	}
 	return list
 }
 
-// isStale reports whether a memory was changed after its review.
-func isStale(m loci.Memory) bool { return m.VerifiedAt != 0 && !m.Reviewed() }
-
-// reviewDiffers reports whether a copy lacks something of the review.
+// reviewDiffers reports whether a copy lacks something of the review. One without evidence, confidence and end of
+// validity cannot be copied.
 func reviewDiffers(m, current loci.Memory) bool {
-	return m.VerifiedAt != 0 && (current.VerifiedAt == 0 || reviewHash(reviewed(m, current)) != reviewHash(current))
+	return m.Reviewed() && reviewHash(m) != reviewHash(loci.Memory{}) &&
+		(!current.Reviewed() || reviewHash(reviewed(m, current)) != reviewHash(current))
 }
 
 // reviewed returns a copy with the review of a memory. The API does not remove parts of a review.

@@ -3,6 +3,7 @@ package service_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/loci-memory/loci"
 	. "github.com/loci-memory/loci/internal/conformance"
@@ -12,28 +13,80 @@ import (
 	"github.com/loci-memory/loci/internal/testenv"
 )
 
-// A review concerns the text at its time: a later change must not inherit it.
-func TestChangeAfterReviewIsNotVerified(t *testing.T) {
+// A review concerns the content at its time: each way to change the content ends it, and no other change does. How long
+// the memory is valid was no part of the review.
+func TestReviewEndsWithItsContent(t *testing.T) {
 	t.Parallel()
 	Each(t, Options{}, func(t *testing.T, w *World) {
 		atlas := w.Atlas(t, "Shelf")
-		id := w.Memory(t, atlas, "Deploy on Mondays.")
-		seen, past := loci.Evidence("read twice"), loci.Time(1)
-		MustCall(t, w, CallerOwner, service.MemoryVerify, loci.VerifyMemory{MemoryID: id, Evidence: &seen})
-		shows := func(words string) {
-			t.Helper()
+		seen, sure := loci.Evidence("read twice"), loci.Confidence(.5)
+		until := loci.TimeOf(time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC))
+		first, other := loci.Content("Deploy on Mondays."), loci.Content("Deploy on Fridays.")
+		source := loci.Source{Name: "wiki", URI: "page"}
+		update := func(in loci.UpdateMemory) func(loci.ID) {
+			return func(id loci.ID) {
+				in.MemoryID = id
+				MustCall(t, w, CallerOwner, service.MemoryUpdate, in)
+			}
+		}
+		verify := func(id loci.ID) loci.Memory {
+			return MustCall(t, w, CallerOwner, service.MemoryVerify, loci.VerifyMemory{MemoryID: id, Evidence: &seen,
+				Confidence: &sure, ValidUntil: &until}).Memory
+		}
+		for name, c := range map[string]struct {
+			change func(loci.ID)
+			ends   bool
+		}{
+			"content": {update(loci.UpdateMemory{Content: &other}), true},
+			"append": {func(id loci.ID) {
+				MustCall(t, w, CallerOwner, service.MemoryAppend, loci.AppendMemory{MemoryID: id, Content: other})
+			}, true},
+			"revert": {func(id loci.ID) {
+				update(loci.UpdateMemory{Content: &other})(id)
+				verify(id)
+				MustCall(t, w, CallerOwner, service.MemoryRevert, loci.RevertMemory{MemoryID: id, Version: 1})
+			}, true},
+			"source": {func(loci.ID) {
+				MustCall(t, w, CallerOwner, service.MemoryCreate, loci.CreateMemory{AtlasID: atlas, Content: other,
+					Source: &source, OnDuplicate: loci.OnDuplicateVersion})
+			}, true},
+			"title":        {update(loci.UpdateMemory{Title: new(loci.OptionalTitle)}), false},
+			"type":         {update(loci.UpdateMemory{Type: loci.TypeFact}), false},
+			"tags":         {update(loci.UpdateMemory{Tags: &loci.Tags{"a"}}), false},
+			"same content": {update(loci.UpdateMemory{Content: &first, Tags: &loci.Tags{"b"}}), false},
+			"revert to the same content": {func(id loci.ID) {
+				MustCall(t, w, CallerOwner, service.MemoryRevert, loci.RevertMemory{MemoryID: id, Version: 1})
+			}, false},
+			"archive and restore": {func(id loci.ID) {
+				MustCall(t, w, CallerOwner, service.MemoryArchive, loci.ArchiveMemory{MemoryID: id})
+				MustCall(t, w, CallerOwner, service.MemoryRestore, loci.RestoreMemory{MemoryID: id})
+			}, false},
+		} {
+			id := MustCall(t, w, CallerOwner, service.MemoryCreate, loci.CreateMemory{AtlasID: atlas, Content: first,
+				Title: "Deploying", Source: &source}).Memory.ID
+			was := verify(id)
+			c.change(id)
+			m := w.Get(t, id)
+			hasReview := m.VerifiedAt != 0 || m.VerifiedBy != "" || m.Evidence != "" || m.Confidence != nil
+			if hasReview == c.ends || m.ValidUntil != until {
+				t.Errorf("%s: %+v", name, m)
+			}
+			v := MustCall(t, w, CallerMember, service.MemoryVersions, loci.ListVersions{MemoryID: id}).Versions
+			if i := len(v) - was.Version; v[i].VerifiedAt != was.VerifiedAt || v[i].Evidence != string(seen) ||
+				*v[i].Confidence != sure {
+				t.Errorf("%s: the version that was reviewed is %+v", name, v[i])
+			}
+			words := "(verified, "
+			if c.ends {
+				words = "(not verified, "
+			}
 			testenv.Contains(t, MustCall(t, w, CallerMember, service.MemoryContext,
-				loci.ReadContext{AtlasID: atlas}).Markdown, "Memory "+string(id)+" ("+words+", note)", words)
+				loci.ReadContext{AtlasID: atlas}).Markdown, "Memory "+string(id)+" "+words, name)
+			MustCall(t, w, CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: id})
 		}
-		shows("verified")
-		MustCall(t, w, CallerOwner, service.MemoryAppend,
-			loci.AppendMemory{MemoryID: id, Content: "Or whenever you like."})
-		shows("not verified")
-		if m := w.Get(t, id); m.VerifiedAt == 0 || m.Evidence != "read twice" || m.Reviewed() {
-			t.Errorf("the review itself stays: %+v", m)
+		if sum, err := integrity.New(w.Store).Sample(t.Context(), 100); err != nil || sum.Found != 0 {
+			t.Errorf("%+v %v", sum, err)
 		}
-		MustCall(t, w, CallerOwner, service.MemoryVerify, loci.VerifyMemory{MemoryID: id, ValidUntil: &past})
-		shows("verified, expired")
 	})
 }
 

@@ -207,11 +207,15 @@ func (m *memoryModel) version(l *memoryState, actor int) loci.MemoryVersion {
 		CreatedBy: m.people[actor].UserID, CreatedAt: l.UpdatedAt}
 }
 
-// next makes a version by f, unless that changes nothing. A derived title follows the content.
+// next makes a version by f, unless that changes nothing. A derived title follows the content, and another content ends
+// a review.
 func (m *memoryModel) next(l *memoryState, actor int, f func(*loci.Memory)) {
-	before := asJSON(l.Memory)
+	before, content := asJSON(l.Memory), l.Content
 	if f(&l.Memory); l.TitleDerived {
 		l.Title = title.Derive(l.Content)
+	}
+	if l.Content != content {
+		l.VerifiedAt, l.VerifiedBy, l.Evidence, l.Confidence = 0, "", "", nil
 	}
 	if asJSON(l.Memory) == before {
 		return

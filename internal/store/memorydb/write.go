@@ -134,9 +134,19 @@ func (m *Memory) Secrets() loci.SecretsPolicy { return m.atlas.Secrets() }
 // isReview reports whether an update records a review by the actor.
 func (m *Memory) isReview() bool { return m.purpose == scope.ToReview }
 
+// endsReview reports whether the change to next has another content than the one that was reviewed.
+func (m *Memory) endsReview(next loci.Memory) bool {
+	return !m.isReview() && next.Content != m.current.Content
+}
+
 // Update stores next as the present version and keeps the former version. The fields that withFixedFields keeps do not
-// change. Without a difference it stores no version, except of a review. The entry is that of next's text, or nil.
+// change. Without a difference it stores no version, except of a review. The entry is that of next's text, or nil. A
+// review counts for the content that was reviewed: another content ends it, and only its version keeps it.
 func (m *Memory) Update(next loci.Memory, entry *IndexEntry) (loci.Memory, error) {
+	if m.endsReview(next) {
+		next.VerifiedAt, next.VerifiedBy, next.Evidence, next.Confidence = 0, "", "", nil
+		next.ValidUntil = m.current.ValidUntil
+	}
 	next = m.withFixedFields(next)
 	fields, was := indexdb.FieldsOf(next), indexdb.FieldsOf(m.current)
 	if !m.isReview() && indexdb.MemoryTable.Equal(&fields, &was) {
@@ -267,7 +277,7 @@ func (m *Memory) updateRow(next loci.Memory, hash int64) error {
 
 // changedGroups returns the groups of columns that a change to next stores.
 func (m *Memory) changedGroups(next loci.Memory) (groups []record.When) {
-	if m.isReview() {
+	if m.isReview() || m.endsReview(next) {
 		groups = append(groups, indexdb.OnReview)
 	}
 	if next.Status != m.current.Status {
