@@ -15,20 +15,29 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 )
 
-// confirmFirst asks at the terminal before an operation. The question names the records by name and id, and counts
-// what a deletion removes.
-func (p *program) confirmFirst(ctx context.Context, r records.Reader, o *op.Op, input []byte) error {
-	what, err := r.Describe(ctx, o, input)
-	if err != nil {
-		return err
+// confirmFirst asks one question at the terminal before an operation on one record or several. It names the records by
+// name and id, and counts what a deletion removes.
+func (p *program) confirmFirst(ctx context.Context, r records.Reader, o *op.Op, inputs [][]byte) error {
+	named := make([]string, len(inputs))
+	for i, input := range inputs {
+		what, err := r.Describe(ctx, o, input)
+		if err != nil {
+			return err
+		}
+		counts, err := r.DryRun(ctx, o, input)
+		if err != nil {
+			return err
+		}
+		if named[i] = what; counts != "" {
+			named[i] += " with " + counts
+		}
 	}
-	counts, err := r.DryRun(ctx, o, input)
-	if err != nil {
-		return err
+	what := named[0]
+	if len(named) > 1 {
+		fmt.Fprintf(p.Err, "  %s\n", strings.Join(named, "\n  "))
+		what = fmt.Sprintf("these %d", len(named))
 	}
-	if counts != "" {
-		what += " with " + counts
-	}
+	input := inputs[0]
 	question := strings.TrimSpace(verbOf(o, input) + " " + what)
 	if o.Has(op.Destructive) && !isBulkArchive(input) {
 		return p.Confirm(ctx, question)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net/http"
 	"strings"
 	"time"
 
@@ -36,40 +37,40 @@ func (p *program) opCommand(o *op.Op) *cobra.Command {
 			if once := cmd.Flags().Lookup("idempotency-key"); once != nil && once.Changed && c.IdempotencyKey == "" {
 				return command.UsageError("--idempotency-key must not be empty")
 			}
-			if confirm := cmd.Flags().Lookup("confirm"); confirm != nil && confirm.Changed {
+			if confirm := cmd.Flags().Lookup(opflags.Confirm); confirm != nil && confirm.Changed {
 				yes = true // the operation judges the value
 			} else if confirm != nil {
-				_ = cmd.Flags().Set("confirm", "true") // --yes, or the answer at the terminal
+				_ = cmd.Flags().Set(opflags.Confirm, "true") // --yes, or the answer at the terminal
+			}
+			if len(args) > 1 && f.TakesSeveral() && c.IfMatch != "" {
+				return command.UsageError("--if-match is for one record: name one")
 			}
 			c.RequestID = string(loci.NewID(time.Now()))
 			p.requestID = c.RequestID
 			if err := p.askPasswords(cmd, f.MissingPasswords()); err != nil {
 				return err
 			}
-			input, err := f.InputJSON(args, p)
-			if err == nil {
-				_, err = o.Canonical(op.Args{JSON: input})
-			}
-			if err != nil && f.Incomplete() {
+			inputs, err := f.Inputs(args, p)
+			if err != nil && f.Malformed() {
 				return inputError{err, f.Hint()}
 			}
 			if err != nil {
 				return err
 			}
-			if p.asks = asks && !yes && !isDryRun(input); p.asks {
+			if p.asks = asks && !yes && !isDryRun(inputs[0]); p.asks {
 				if err := p.RequireTerminal(cmd.CommandPath()); err != nil {
 					return err
 				}
 			}
 			c.IfMatch = quoteETag(c.IfMatch)
-			return p.runOp(cmd, o, c, input, all)
+			return p.runOp(cmd, o, c, inputs, all)
 		},
 	}
 	f.Bind(cmd)
 	if o.Paged {
 		cmd.Flags().BoolVar(&all, "all", false, "Show all pages, from --cursor on")
 	}
-	asks = o.Has(op.Destructive) || cmd.Flags().Lookup("confirm") != nil
+	asks = o.Has(op.Destructive) || o.Method == http.MethodDelete || cmd.Flags().Lookup(opflags.Confirm) != nil
 	if asks {
 		cmd.Flags().BoolVar(&yes, "yes", false, "Do not ask for confirmation")
 	}
@@ -95,8 +96,8 @@ func quoteETag(text string) string {
 	return `"` + text + `"`
 }
 
-// runOp runs the operation on the target and prints its answer.
-func (p *program) runOp(cmd *cobra.Command, o *op.Op, c *op.Call, input []byte, all bool) error {
+// runOp runs the operation for each input on the target and prints its answers.
+func (p *program) runOp(cmd *cobra.Command, o *op.Op, c *op.Call, inputs [][]byte, all bool) error {
 	p.worksHere = !o.Has(op.ServerOnly)
 	t, err := p.resolveTarget()
 	if err != nil {
@@ -118,31 +119,37 @@ func (p *program) runOp(cmd *cobra.Command, o *op.Op, c *op.Call, input []byte, 
 		return err
 	}
 	printer := &output.Printer{Console: &p.Console}
-	raw, err := p.callOp(cmd.Context(), printer, caller, o, c, input, all)
+	raw, err := p.callOp(cmd.Context(), printer, caller, o, c, inputs, all)
 	closed := p.CloseSlowly(end, "done; a long text is still being embedded for semantic search")
-	if err = cmp.Or(err, closed); err != nil {
+	if err = cmp.Or(err, closed); err != nil || raw == nil {
 		return err
 	}
 	return printer.Print(o, raw)
 }
 
-// callOp expands ids, runs the operation, and reads the names for the printer.
+// callOp expands ids, runs the operation, and reads the names for the printer. The answers to several inputs are
+// printed at once, and nil is returned.
 func (p *program) callOp(ctx context.Context, printer *output.Printer, caller op.Caller, o *op.Op, c *op.Call,
-	input []byte, all bool) (raw []byte, err error) {
+	inputs [][]byte, all bool) (raw []byte, err error) {
 	r := records.Reader{Caller: caller, Table: p.table, RequestID: c.RequestID}
-	input, err = r.Lists().Expand(ctx, o, input)
-	if err != nil {
-		return nil, err
+	for i := range inputs {
+		if inputs[i], err = r.Lists().Expand(ctx, o, inputs[i]); err != nil {
+			return nil, err
+		}
 	}
+	input := inputs[0]
 	if o.Name == service.AutoSet.Name {
 		if input, err = mergePolicy(ctx, caller, c, input); err != nil {
 			return nil, err
 		}
 	}
 	if p.asks {
-		if err := p.confirmFirst(ctx, r, o, input); err != nil {
+		if err := p.confirmFirst(ctx, r, o, inputs); err != nil {
 			return nil, err
 		}
+	}
+	if len(inputs) > 1 {
+		return nil, p.callEach(ctx, caller, o, c, inputs)
 	}
 	if all {
 		progress := p.Progress("")
@@ -161,4 +168,37 @@ func (p *program) callOp(ctx context.Context, printer *output.Printer, caller op
 		printer.People, printer.ShowUsers = r.PersonNames(ctx, input, raw), records.ShowsUsers(input)
 	}
 	return raw, nil
+}
+
+// callEach runs the operation for each of several records. A failed call is reported, and the others go on.
+func (p *program) callEach(ctx context.Context, caller op.Caller, o *op.Op, c *op.Call, inputs [][]byte) error {
+	failed := 0
+	for _, input := range inputs {
+		id, part := opflags.RecordID(o, input), *c
+		raw, err := caller.Call(ctx, o, &part, op.Args{JSON: input})
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err == nil && p.JSON:
+			err = (&output.Printer{Console: &p.Console}).Print(o, raw)
+		case err == nil:
+			_, err = fmt.Fprintf(p.Out, "%s  done\n", id)
+		case p.JSON:
+			failed++
+			err = p.PrintJSON(op.NewErrorBody(oneLineError(err), c.RequestID))
+		default:
+			failed++
+			e := oneLineError(err)
+			p.PrintMessage(fmt.Sprintf("%s: %s (%s)", id, strings.TrimSuffix(p.errorText(e), "."), e.Code))
+			err = nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if failed > 0 {
+		p.PrintMessage(fmt.Sprintf("%d of %d failed", failed, len(inputs)))
+		return command.ErrReported
+	}
+	return nil
 }

@@ -106,7 +106,7 @@ func TestFlagsAcceptObjects(t *testing.T) {
 		t.Errorf("%+v", in)
 	}
 	for _, extra := range []string{"path", `["x"]`, `{"a":1,"a":2}`} {
-		d.expectRun(t, 1, "invalid_query", "toy-box", "sort", "--extra", extra, "--json")
+		d.expectRun(t, 2, "invalid_query", "toy-box", "sort", "--extra", extra, "--json")
 	}
 }
 
@@ -141,10 +141,10 @@ func TestInvalidFlagValueReturnsOperationError(t *testing.T) {
 		"2 mode must be one of auto":   {"memory", "search", "x", "--mode", "fast"},
 		"2 accept must be a boolean":   {"invitation", "respond", "i", "--accept=maybe", "--confirm"},
 		"1 content must not be empty":  {"memory", "create", "--content", ""},
-		"1 limit must be at most":      {"memory", "list", "--limit", "1000"},
+		"2 limit must be at most":      {"memory", "list", "--limit", "1000"},
 		"1 not valid UTF-8":            {"memory", "create", "--content", "a\xff"},
-		"1 rules must be a list":       {"toy-box", "sort", "--rules", "{}"},
-		"1 at least one field to chan": {"atlas", "update", "a"},
+		"2 rules must be a list":       {"toy-box", "sort", "--rules", "{}"},
+		"2 at least one field to chan": {"atlas", "update", "a"},
 	} {
 		code := d.run(args...)
 		said := d.err.String()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"testing"
@@ -20,14 +21,47 @@ import (
 // typed returns a terminal at which a person has typed a text.
 func typed(t *testing.T, text string) *os.File {
 	t.Helper()
-	screen := testenv.Must(os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0))(t)
+	_, terminal := openTerminal(t, text)
+	return terminal
+}
+
+// openTerminal returns a terminal at which a person has typed a text, and its screen.
+func openTerminal(t *testing.T, text string) (screen, terminal *os.File) {
+	t.Helper()
+	screen = testenv.Must(os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0))(t)
 	t.Cleanup(func() { screen.Close() })
 	testenv.NoError(t, unix.IoctlSetPointerInt(int(screen.Fd()), unix.TIOCSPTLCK, 0))
 	n := testenv.Must(unix.IoctlGetInt(int(screen.Fd()), unix.TIOCGPTN))(t)
-	terminal := testenv.Must(os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0))(t)
+	terminal = testenv.Must(os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0))(t)
 	t.Cleanup(func() { terminal.Close() })
 	_ = testenv.Must(screen.WriteString(text))(t)
-	return terminal
+	return screen, terminal
+}
+
+// readScreen returns what a terminal shows until it is closed.
+func readScreen(screen *os.File) <-chan string {
+	shown := make(chan string, 1)
+	go func() {
+		b, _ := io.ReadAll(screen) // fails when the terminal is closed
+		shown <- strings.ReplaceAll(string(b), "\r\n", "\n")
+	}()
+	return shown
+}
+
+func TestServerPrintsTextOnTerminal(t *testing.T) {
+	t.Parallel()
+	for variable, want := range map[string]string{"": " level=INFO msg=", "LOCI_LOG_FORMAT=json": `"level":"INFO"`} {
+		ctx, stop := context.WithCancel(t.Context())
+		screen, terminal := openTerminal(t, "")
+		shown := readScreen(screen)
+		p := &program{deps: defaultDeps, Console: console.Console{In: terminal, Out: banner{stop}, Err: terminal,
+			Environ: []string{"HOME=" + t.TempDir(), variable}}}
+		code := p.run(ctx, []string{"serve", "--data", t.TempDir(), "--listen", "127.0.0.1:0"})
+		testenv.NoError(t, terminal.Close())
+		if text := <-shown; code != 0 || !strings.Contains(text, want) {
+			t.Errorf("%q: %d %s", variable, code, text)
+		}
+	}
 }
 
 func TestLoginPromptsForKeyAtTerminal(t *testing.T) {
@@ -184,6 +218,46 @@ func TestQuestionNamesTheDeed(t *testing.T) {
 		!strings.Contains(d.out.String(), "1") {
 		t.Errorf("a dry run: %d %v %s", code, deeds, d.err.String())
 	}
+}
+
+// TestDeleteOfSeveralAsksOnce deletes two memories with one question, or none of them. A failure is reported for each.
+func TestDeleteOfSeveralAsksOnce(t *testing.T) {
+	t.Parallel()
+	d := newTestTerminal(t)
+	d.service.pages = 1
+	line := []string{"memory", "delete", fakeID, fakeTwinID[:23]}
+	var deeds []string
+	op.Add(d.table, "key.list", "GET /v1/api-keys", "List.", op.Person, op.NoTool,
+		func(*fakeService, context.Context, *identity.Actor, loci.ListKeys) (loci.Keys, error) {
+			return loci.Keys{Keys: []loci.APIKey{{ID: fakeID, Name: "One"}, {ID: fakeTwinID, Name: "Two"}}}, nil
+		})
+	op.Add(d.table, "key.revoke", "DELETE /v1/api-keys/{keyId}", "Revoke.", op.Person, op.NoTool,
+		func(_ *fakeService, _ context.Context, _ *identity.Actor, in loci.RevokeKey) (loci.Empty, error) {
+			deeds = append(deeds, string(in.KeyID))
+			return loci.Empty{}, nil
+		}, op.Destructive)
+	keys := []string{"key", "revoke", fakeID, fakeTwinID}
+	const question = `  the key "One" (` + fakeID + ")\n" + `  the key "Two" (` + fakeTwinID + ")\n" +
+		"Revoke these 2? This cannot be undone. [y/N] "
+	for answer, want := range map[string]string{"y": fakeID + " " + fakeTwinID, "n": ""} {
+		deeds, d.in = nil, typed(t, answer+"\n")
+		if code := d.run(keys...); strings.Join(deeds, " ") != want || (code == exitOK) != (want != "") ||
+			!strings.HasPrefix(d.err.String(), question) {
+			t.Errorf("%s: %d %v %s", answer, code, deeds, d.err.String())
+		}
+	}
+	d.in = nil
+	d.expectRun(t, exitUsage, "add --yes", line...)
+	d.expectRun(t, exitUsage, "one record", append(line, "--yes", "--if-match", "x")...)
+	d.expectRun(t, exitFailure, "No memory has an id", append(line, "01890000-9", "--yes")...)
+	testenv.Equal(t, d.service.deleted, "")
+	d.expectRun(t, exitOK, "", append(line, "--yes")...)
+	testenv.Equal(t, d.out.String(), fakeID+"  done\n"+fakeTwinID+"  done\n")
+	d.expectRun(t, exitOK, "", append(line, "--yes", "--json")...)
+	testenv.Equal(t, d.out.String(), "{\"ok\":true}\n{\"ok\":true}\n")
+	d.service.keeps = true
+	d.expectRun(t, exitFailure, "2 of 2 failed", append(line, "--yes")...)
+	testenv.Contains(t, d.err.String(), fakeID+": ")
 }
 
 func TestHolderOfLinkAnswersUnlistedInvitation(t *testing.T) {

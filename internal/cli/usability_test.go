@@ -89,18 +89,18 @@ func TestUnknownNameSuggestsNearest(t *testing.T) {
 	t.Parallel()
 	d := newTestTerminal(t)
 	for want, line := range map[string]string{
-		`did you mean "list"?`:                       "memory lst",
-		`did you mean "memory"?`:                     "mem list",
-		`did you mean "--content"?`:                  "memory create --contents x",
-		`flag needs an argument: --limit`:            "memory list --limit",
-		`unknown flag "--zzzzzz" for "loci memor`:    "memory create --zzzzzz",
-		`did you mean --content "hello"?`:            "memory create hello",
-		`--content "...", or --content - to read`:    "memory create",
-		`unknown command "auth"`:                     "auth --help",
-		`did you mean "loci memory search"?`:         "search x",
-		`did you mean "loci account me"?`:            "me",
-		`unknown command "create" for "loci"` + "\n": "create",
-		`does not take --json`:                       "serve --json",
+		`did you mean "list"?`:                    "memory lst",
+		`did you mean "memory"?`:                  "mem list",
+		`did you mean "--content"?`:               "memory create --contents x",
+		`flag needs an argument: --limit`:         "memory list --limit",
+		`unknown flag "--zzzzzz" for "loci memor`: "memory create --zzzzzz",
+		`did you mean --content "hello"?`:         "memory create hello",
+		`--content "...", or --content - to read`: "memory create",
+		`unknown command "auth"`:                  "auth --help",
+		`did you mean "loci memory search"?`:      "search x",
+		`did you mean "loci account me"?`:         "me",
+		`did you mean "loci memory create"?`:      "create",
+		`does not take --json`:                    "serve --json",
 	} {
 		if code := d.run(strings.Fields(line)...); code != 2 || !strings.Contains(d.err.String(), want) ||
 			d.out.Len() > 0 {

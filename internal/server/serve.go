@@ -30,8 +30,8 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/rest"
 	"github.com/loci-memory/loci/internal/server/backup"
-	"github.com/loci-memory/loci/internal/server/jsonlog"
 	"github.com/loci-memory/loci/internal/server/listen"
+	"github.com/loci-memory/loci/internal/server/serverlog"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/sqldb/postgres"
 	"github.com/loci-memory/loci/internal/sqldb/sqlite"
@@ -42,7 +42,7 @@ import (
 
 // Serve runs a server until ctx ends. Messages for people go to console, the log to logs.
 func Serve(ctx context.Context, s Settings, console, logs io.Writer) error {
-	log, flush := jsonlog.New(logs, s.LogLevel)
+	log, flush := serverlog.New(logs, s.LogFormat, s.LogLevel)
 	x := &instance{Settings: s, log: log, closers: []func(){flush}}
 	defer x.close()
 	for _, step := range []func(context.Context) error{x.prepare, x.open, x.wire, x.start} {

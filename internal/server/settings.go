@@ -26,8 +26,15 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/rest"
 	"github.com/loci-memory/loci/internal/server/backup"
+	"github.com/loci-memory/loci/internal/server/serverlog"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/service/file"
+)
+
+// The formats of the log beside json. LogFormatAuto means text on a terminal.
+const (
+	LogFormatAuto = "auto"
+	LogFormatText = serverlog.Text
 )
 
 // Settings are the settings of a server.
@@ -40,6 +47,7 @@ type Settings struct {
 	TrustedProxies []netip.Prefix
 	Origins        []string
 	LogLevel       string
+	LogFormat      string
 	Contract       string
 	Deprecate      string // file of rest.ParseDeprecations
 	Toolset        op.Toolset
@@ -116,6 +124,8 @@ var Catalogue = append([]Setting{
 		}},
 	{"log-level", "LOCI_LOG_LEVEL", "info", "Least of what is logged: debug, info, warn or error",
 		enumSetting(func(s *Settings, v string) { s.LogLevel = v }, "debug", "info", "warn", "error")},
+	{"log-format", "LOCI_LOG_FORMAT", LogFormatAuto, "Format of the log: json, text, or auto: text on a terminal",
+		enumSetting(func(s *Settings, v string) { s.LogFormat = v }, LogFormatAuto, "json", LogFormatText)},
 	{"contract", "LOCI_CONTRACT", "full", "Variant of the routes: full, a or b",
 		enumSetting(func(s *Settings, v string) { s.Contract = v }, service.VariantNames...)},
 	{"deprecate", "LOCI_DEPRECATE", "", "File (JSON) of the routes and fields that will be removed",

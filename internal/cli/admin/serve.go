@@ -2,6 +2,7 @@ package admin
 
 import (
 	"fmt"
+	"maps"
 	"os/signal"
 	"slices"
 	"strings"
@@ -40,6 +41,9 @@ func ServeCommand(on *console.Console) *cobra.Command {
 		if width, _ := c.Terminal(c.Out); !s.IsGiven("drain") && (width > 0 || c.IsInteractive()) {
 			s.Drain = 0 // Ctrl-C ends it at once
 		}
+		if width, _ := c.Terminal(c.Err); s.LogFormat == server.LogFormatAuto && width > 0 {
+			s.LogFormat = server.LogFormatText
+		}
 		return server.Serve(cmd.Context(), s, c.Out, c.Err)
 	}
 	return cmd
@@ -68,7 +72,13 @@ func (c commands) settings(cmd *cobra.Command, only ...string) func() (server.Se
 		for _, w := range warnings {
 			fmt.Fprintf(c.Err, "loci: warning: %s\n", w)
 		}
-		if err != nil {
+		switch {
+		case err == nil:
+		case slices.ContainsFunc(slices.Collect(maps.Keys(given)), func(flag string) bool {
+			return strings.HasPrefix(err.Error(), "--"+flag+":")
+		}):
+			err = command.UsageError(err.Error())
+		default:
 			err = loci.Errorf(loci.CodeInvalidQuery, "%v", err)
 		}
 		return s, err

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -67,37 +68,79 @@ func Group(name, short string) *cobra.Command {
 	return &cobra.Command{Use: name, Short: short, Args: RejectUnknown, RunE: Help}
 }
 
-// RejectUnknown rejects an unknown command, and suggests the nearest one.
+// synonyms are the words of other programs for commands, and the words of this program in their place.
+var synonyms = map[string]string{
+	"add": "create", "new": "create", "make": "create", "remember": "create", "store": "create", "insert": "create",
+	"rm": "delete", "del": "delete", "remove": "delete", "forget": "delete", "erase": "delete",
+	"ls": "list", "show": "get", "view": "get", "cat": "get", "read": "get", "find": "search", "query": "search",
+	"recall": "search", "change": "update", "set": "update", "edit": "update", "rename": "update",
+	"whoami": "account me", "me": "account me", "auth": "login", "signin": "login", "signout": "logout",
+	"status": "doctor", "config": "doctor", "info": "doctor", "upgrade": "version", "start": "serve", "run": "serve",
+	"server": "serve", "install": "setup", "init": "setup", "connect": "setup", "sync": "push", "upload": "push",
+	"download": "pull", "team": "workspace", "invite": "invitation create", "file": "attachment", "users": "member",
+}
+
+// RejectUnknown rejects an unknown command, and suggests the one of that meaning, or else the nearest one. Without a
+// resource the verbs of memories are meant.
 func RejectUnknown(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	var names, below []string
+	word, near := args[0], ""
+	for _, path := range []string{word, synonyms[word]} {
+		for _, resource := range []string{"", "memory "} {
+			if sub, rest, err := c.Find(strings.Fields(resource + path)); near == "" && path != "" && err == nil &&
+				sub != c && len(rest) == 0 && sub.IsAvailableCommand() {
+				near = strings.TrimPrefix(sub.CommandPath(), c.CommandPath()+" ")
+			}
+		}
+	}
+	var names, below, verbs []string
 	for _, sub := range c.Commands() {
 		if sub.IsAvailableCommand() {
 			names = append(names, sub.Name())
 		}
 		for _, one := range sub.Commands() {
-			if one.Name() == args[0] {
-				below = append(below, one.CommandPath())
+			if one.Name() == word {
+				below = append(below, sub.Name()+" "+word)
+			}
+			if sub.Name() == "memory" {
+				verbs = append(verbs, one.Name())
 			}
 		}
 	}
-	near := Suggestion(args[0], names, "")
-	if len(below) == 1 { // the resource is missing
-		near = Suggestion(below[0], below, "")
+	if near == "" && len(below) == 1 { // the resource is missing
+		near = below[0]
 	}
-	return fmt.Errorf("unknown command %q for %q%s", args[0], c.CommandPath(), near)
+	if near == "" {
+		near = nearest(word, append(slices.Clone(names), verbs...))
+		if near != "" && !slices.Contains(names, near) {
+			near = "memory " + near
+		}
+	}
+	if strings.Contains(near, " ") {
+		near = c.CommandPath() + " " + near
+	}
+	if near != "" {
+		near = fmt.Sprintf(": did you mean %q?", near)
+	}
+	return fmt.Errorf("unknown command %q for %q%s", word, c.CommandPath(), near)
 }
 
-// Suggestion proposes the nearest name, or the one with that prefix.
-func Suggestion(word string, names []string, before string) string {
+// nearest returns the nearest name, or the one with that prefix, or "".
+func nearest(word string, names []string) string {
 	near := op.Nearest(word, names)
 	for _, name := range names {
 		if near == "" && word != "" && strings.HasPrefix(name, word) {
 			near = name
 		}
 	}
+	return near
+}
+
+// Suggestion proposes the nearest name, or the one with that prefix.
+func Suggestion(word string, names []string, before string) string {
+	near := nearest(word, names)
 	if near == "" {
 		return ""
 	}

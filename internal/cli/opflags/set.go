@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/cli/command"
 	"github.com/loci-memory/loci/internal/cli/format"
 	"github.com/loci-memory/loci/internal/op"
@@ -20,6 +21,24 @@ type Set struct {
 	op    *op.Op
 	args  []*spec // the ids of the path, then a required query
 	flags []*spec
+}
+
+// Confirm is the flag of operations that need a confirmation. Commands ask, or take --yes, in its place: it is hidden.
+const Confirm = "confirm"
+
+// TakesSeveral reports whether a command takes several records, as one that deletes a record by its id does.
+func (f *Set) TakesSeveral() bool { return f.op.Method == "DELETE" && len(f.args) == 1 }
+
+// RecordID returns the id of the record that an input of a command for several records names.
+func RecordID(o *op.Op, input []byte) (id loci.ID) {
+	var given map[string]json.RawMessage
+	_ = json.Unmarshal(input, &given) // it is an object
+	for _, f := range o.Fields() {
+		if f.Location == op.InPath {
+			_ = json.Unmarshal(given[f.Name], &id)
+		}
+	}
+	return id
 }
 
 // New returns the flags of an operation. A nested object of plain values has a flag for each: --source-name.
@@ -89,6 +108,9 @@ func (f *Set) Bind(cmd *cobra.Command) {
 	for _, s := range f.args {
 		cmd.Use += " <" + s.flag + ">"
 	}
+	if f.TakesSeveral() {
+		cmd.Use += "..."
+	}
 	cmd.Args, cmd.Example = f.checkArgs, f.examples()
 	for _, s := range f.flags {
 		usage := s.usage()
@@ -102,6 +124,7 @@ func (f *Set) Bind(cmd *cobra.Command) {
 			usage += " (required)"
 		}
 		flag := cmd.Flags().VarPF(s, s.flag, "", usage)
+		flag.Hidden = s.flag == Confirm
 		if s.Field.Type == "boolean" {
 			flag.NoOptDefVal = "true"
 		}
@@ -132,13 +155,22 @@ func (s *spec) usage() string {
 	return s.Description + " (" + values + ")"
 }
 
-// Incomplete reports whether a required flag is missing, or a flag has a value of another type.
-func (f *Set) Incomplete() bool {
-	return slices.ContainsFunc(f.flags, func(s *spec) bool {
-		return s.Required && s.values == nil || slices.ContainsFunc(s.items(), func(text string) bool {
-			return !s.accepts(text)
-		})
-	})
+// Malformed reports whether the last input is invalid with any texts: a required flag is missing, or a value has
+// another type or is out of its bounds. The operation judges the texts.
+func (f *Set) Malformed() bool {
+	plain := &Set{op: f.op}
+	for _, s := range append(slices.Clone(f.args), f.flags...) {
+		copied := *s
+		if s.values != nil && s.isText() && (s.Format == "" || s.Format == passwordFormat) {
+			copied.values = []string{"x"}
+		}
+		plain.flags = append(plain.flags, &copied)
+	}
+	input, err := plain.InputJSON(nil, nil)
+	if err == nil {
+		_, err = f.op.Canonical(op.Args{JSON: input})
+	}
+	return err != nil
 }
 
 // passwordFormat is the format of the flags that a person types unseen.
@@ -158,6 +190,25 @@ func (f *Set) MissingPasswords() (flags []string) {
 type Stdin interface {
 	ReadStdin() (string, error)
 	ReadLine() (string, error)
+}
+
+// Inputs returns the valid inputs of a command line as JSON objects: one, or one for each record.
+func (f *Set) Inputs(args []string, stdin Stdin) (inputs [][]byte, err error) {
+	lines := [][]string{args}
+	if f.TakesSeveral() {
+		lines = slices.Collect(slices.Chunk(args, 1))
+	}
+	for _, line := range lines {
+		input, err := f.InputJSON(line, stdin)
+		if err == nil {
+			_, err = f.op.Canonical(op.Args{JSON: input})
+		}
+		if err != nil {
+			return nil, err
+		}
+		inputs = append(inputs, input)
+	}
+	return inputs, nil
 }
 
 // InputJSON returns the input of a command line as a JSON object.
@@ -191,6 +242,9 @@ func (f *Set) checkArgs(cmd *cobra.Command, args []string) error {
 	words := make([]string, len(f.args))
 	for i, s := range f.args {
 		words[i] = "<" + s.flag + ">"
+	}
+	if f.TakesSeveral() && len(args) > 1 {
+		return nil
 	}
 	err := command.ExactArgs(words...)(cmd, args)
 	if err == nil || len(args) <= len(words) {

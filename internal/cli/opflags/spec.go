@@ -2,7 +2,6 @@ package opflags
 
 import (
 	"encoding/json"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -54,25 +53,6 @@ func (s *spec) items() (items []string) {
 		}
 	}
 	return items
-}
-
-// accepts reports whether a text can be a value of this type. An empty text may mean no value.
-func (s *spec) accepts(text string) bool {
-	if text == "" {
-		return true
-	}
-	if s.Enum != nil {
-		return slices.Contains(s.Enum, text)
-	}
-	var v any
-	known := json.Unmarshal([]byte(text), &v) == nil
-	switch _, number := v.(float64); s.Field.Type {
-	case "integer", "number":
-		return known && number
-	case "boolean":
-		return text == "true" || text == "false"
-	}
-	return true
 }
 
 // jsonValue returns the given value as JSON has it. An empty list is given as "".

@@ -1,5 +1,5 @@
-// Package jsonlog is the log of a server: lines of JSON that are written together, without those that repeat.
-package jsonlog
+// Package serverlog is the log of a server: lines of JSON or text that are written together, without those that repeat.
+package serverlog
 
 import (
 	"bufio"
@@ -10,16 +10,19 @@ import (
 	"time"
 )
 
-// New returns a log in JSON. It writes lines together, at most 200 ms late, because a write for each call costs more
-// than many calls do. Warnings and errors are written at once; the repeatLimiter counts those that repeat. flush ends
-// the log.
-func New(w io.Writer, level string) (log *slog.Logger, flush func()) {
+// Text is the format of a log that people read. Every other format is JSON.
+const Text = "text"
+
+// New returns a log in a format. It writes lines together, at most 200 ms late, because a write for each call costs
+// more than many calls do. Warnings and errors are written at once; the repeatLimiter counts those that repeat. flush
+// ends the log.
+func New(w io.Writer, format, level string) (log *slog.Logger, flush func()) {
 	var l slog.Level
 	if err := l.UnmarshalText([]byte(level)); err != nil {
 		l = slog.LevelInfo
 	}
 	b := &bufferedWriter{w: bufio.NewWriterSize(w, 64<<10)}
-	lines := slog.NewJSONHandler(b, &slog.HandlerOptions{Level: l})
+	lines := newLines(b, format, l)
 	repeats := newRepeatLimiter(time.Now)
 	stop := make(chan struct{})
 	go func() {
@@ -42,6 +45,21 @@ func New(w io.Writer, level string) (log *slog.Logger, flush func()) {
 		repeats.report(lines)
 		b.flush()
 	}
+}
+
+// newLines returns the handler that formats lines. A line of text begins with the local time, in seconds.
+func newLines(w io.Writer, format string, level slog.Level) slog.Handler {
+	options := &slog.HandlerOptions{Level: level}
+	if format != Text {
+		return slog.NewJSONHandler(w, options)
+	}
+	options.ReplaceAttr = func(groups []string, a slog.Attr) slog.Attr {
+		if len(groups) == 0 && a.Key == slog.TimeKey {
+			a.Value = slog.StringValue(a.Value.Time().Local().Format(time.DateOnly + "T" + time.TimeOnly))
+		}
+		return a
+	}
+	return slog.NewTextHandler(w, options)
 }
 
 type bufferedWriter struct {

@@ -1,4 +1,4 @@
-package jsonlog
+package serverlog
 
 import (
 	"bytes"
@@ -15,7 +15,7 @@ import (
 func TestRepeatLimiterCountsErrors(t *testing.T) {
 	t.Parallel()
 	out := &logtest.Buffer{}
-	log, flush := New(out, "info")
+	log, flush := New(out, "json", "info")
 	for i := range 1000 {
 		log.Error("database", "err", errors.New("away"), "n", i)
 		log.Info("call", "n", i)

@@ -1,13 +1,32 @@
-package jsonlog
+package serverlog
 
 import (
 	"bufio"
 	"bytes"
 	"log/slog"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 )
+
+func TestFormatOfLines(t *testing.T) {
+	t.Parallel()
+	for format, want := range map[string]string{
+		"json": `^\{"time":"[^"]+Z?[^"]*","level":"INFO","msg":"a call","op":"memory.get"\}\n$`,
+		"auto": `^\{"time":`,
+		Text:   `^time=\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d level=INFO msg="a call" op=memory.get\n$`,
+	} {
+		var out bytes.Buffer
+		log, flush := New(&out, format, "info")
+		log.Debug("not this")
+		log.Info("a call", "op", "memory.get")
+		flush()
+		if !regexp.MustCompile(want).MatchString(out.String()) {
+			t.Errorf("%s: %s", format, &out)
+		}
+	}
+}
 
 func TestLogBuffersInfoLines(t *testing.T) {
 	t.Parallel()

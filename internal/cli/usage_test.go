@@ -1,0 +1,113 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/loci-memory/loci/internal/cli/command"
+	"github.com/loci-memory/loci/internal/cli/console"
+	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/testenv"
+)
+
+// allCommands returns every command of the product, by its path without the name of the program.
+func allCommands(t *testing.T) (all []*cobra.Command) {
+	t.Helper()
+	p := &program{deps: defaultDeps, Console: console.Console{Environ: []string{"HOME=" + t.TempDir()}}}
+	var walk func(c *cobra.Command)
+	walk = func(c *cobra.Command) {
+		all = append(all, c)
+		for _, sub := range c.Commands() {
+			walk(sub)
+		}
+	}
+	walk(p.root())
+	return all
+}
+
+// wordsOf returns the words that call a command.
+func wordsOf(c *cobra.Command) []string { return strings.Fields(c.CommandPath())[1:] }
+
+// TestUsageErrorsExitWith2 gives every command an unknown flag, no arguments, an unknown command, and a wrong value
+// for every flag of a number, a boolean, an enumeration or a time. A hook reports no error: it would stop an agent.
+func TestUsageErrorsExitWith2(t *testing.T) {
+	t.Parallel()
+	d := newTestTerminal(t)
+	d.table = service.Ops
+	check := func(line ...string) {
+		t.Helper()
+		if code := d.run(line...); code != exitUsage || d.err.Len() == 0 || d.openCount > 0 {
+			t.Errorf("loci %s: %d %s%s", strings.Join(line, " "), code, d.out.String(), d.err.String())
+		}
+	}
+	for _, c := range allCommands(t) {
+		words := wordsOf(c)
+		if slices.Equal(words, []string{"hook"}) {
+			continue
+		}
+		check(append(words, "--no-such-flag")...)
+		switch {
+		case c.HasSubCommands() && !command.TakesArguments(c):
+			check(append(words, "nosuchcommand")...)
+			continue
+		case c.Args != nil && c.Args(c, nil) != nil:
+			check(words...)
+		}
+		for _, f := range flagsOf(c) {
+			check(slices.Concat(words, argumentsOf(c), []string{"--" + f + "=no such value"})...)
+		}
+	}
+}
+
+// flagsOf returns the flags of a command with values that are no free text.
+func flagsOf(c *cobra.Command) (names []string) {
+	if o := service.Ops.Op(strings.NewReplacer(" ", ".", "-", "_").Replace(strings.Join(wordsOf(c), " "))); o != nil {
+		for _, f := range o.Fields() {
+			typed := f.Type != "string" || f.Enum != nil || strings.HasPrefix(f.Format, "date")
+			if f.Location != op.InPath && f.Resource == "" && len(f.Fields) == 0 && typed {
+				names = append(names, strings.NewReplacer("_", "-").Replace(f.Name))
+			}
+		}
+		names = slices.DeleteFunc(names, func(name string) bool { return c.Flags().Lookup(name) == nil })
+	}
+	return names
+}
+
+// argumentsOf returns valid arguments of a command.
+func argumentsOf(c *cobra.Command) (args []string) {
+	for range strings.Count(c.Use, "<") {
+		args = append(args, fakeID)
+	}
+	return args
+}
+
+func TestUnknownCommandSuggestsTheMeaning(t *testing.T) {
+	t.Parallel()
+	d := newTestTerminal(t)
+	d.table = service.Ops
+	for word, want := range map[string]string{
+		"add x": "loci memory create", "new": "loci memory create", "search x": "loci memory search",
+		"serch x": "loci memory search", "list": "loci memory list", "lst": "loci memory list",
+		"rm x": "loci memory delete", "ls": "loci memory list", "find x": "loci memory search", "memroy list": "memory",
+		"memori": "memory", "memory rm x": "delete", "memory new": "create", "memory serach x": "search",
+		"atlas add": "create", "atlas rm x": "delete", "workspaces": "workspace",
+		"whoami": "loci account me", "config": "doctor", "lgoin": "login", "verson": "version",
+		"invite":    "loci invitation create",
+		"admin usr": "user", "create": "loci memory create", "get x": "loci memory get", "update": "loci memory update",
+	} {
+		d.expectRun(t, exitUsage, "did you mean \""+want+"\"?", strings.Fields(word)...)
+	}
+	for _, c := range allCommands(t) {
+		name := c.Name()
+		if len(name) < 5 || c.Parent() == nil || command.TakesArguments(c.Parent()) {
+			continue
+		}
+		misspelt := append(wordsOf(c.Parent()), name[:2]+name[3:])
+		d.run(misspelt...)
+		testenv.Contains(t, d.err.String(), "did you mean \""+name+"\"?")
+	}
+}
