@@ -302,6 +302,22 @@ func normPieceLen(s string) int {
 // normal form of some characters is eleven times as long.
 const MaxNormal = 512 << 10
 
+// NormalSize returns the size of the normal forms of texts, in bytes. It reads no further than LongText in each: a
+// longer text counts with its own size, or with so much of its normal form.
+func NormalSize(texts ...string) (n int) {
+	for _, t := range texts {
+		if len(t) <= LongText && HasNonASCII(t) {
+			n += len(NormalizePrefix(t, LongText))
+		} else {
+			n += len(t)
+		}
+	}
+	return n
+}
+
+// LongText is the size of a normal form above which a text is long: its analysis takes more than a millisecond.
+const LongText = 16 << 10
+
 // NormalizePrefix returns the NFKC of the start of a text. It ends once the normal form has maxGrowth bytes more than
 // its text.
 func NormalizePrefix(s string, maxGrowth int) string {

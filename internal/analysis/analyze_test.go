@@ -343,3 +343,20 @@ func FuzzSourceOffsets(f *testing.F) {
 		}
 	})
 }
+
+func TestNormalSizeIsThatOfNormalForms(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		texts []string
+		want  int
+	}{
+		"none":              {nil, 0},
+		"ASCII":             {[]string{"one", "two"}, 6},
+		"in normal form":    {[]string{"größe 漢字"}, 14},
+		"that grows":        {[]string{"\ufdfa", "½"}, 33 + 5},
+		"that grows beyond": {[]string{strings.Repeat("\ufdfa", LongText/33+1)}, (LongText/33 + 1) * 33},
+		"long":              {[]string{strings.Repeat("é", LongText)}, 2 * LongText},
+	} {
+		testenv.Equal(t, NormalSize(c.texts...), c.want, name)
+	}
+}

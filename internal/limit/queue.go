@@ -2,17 +2,17 @@ package limit
 
 import "slices"
 
-// A Queue holds the entries that wait, by key. Pop takes an entry of the key that holds the fewest units. Among several
-// such keys it takes the entry that arrived first. The zero key is the service itself and has priority. The caller must
-// lock the queue.
+// A Queue holds the entries that wait, by key. Pop takes an entry of the key that holds the fewest units. Several such
+// keys take turns: one with many entries delays the first of another by one entry. The zero key is the service itself
+// and has priority. The caller must lock the queue.
 type Queue[K, V comparable] struct {
 	held    map[K]int        // units by key
 	waiting map[K][]entry[V] // by key, in order of arrival
-	arrived uint64
+	last    uint64           // number that was given last
 }
 
 type entry[V comparable] struct {
-	number uint64 // in order of arrival
+	number uint64 // the turn of the first entry of a key; of others the order of arrival
 	units  int
 	value  V
 }
@@ -24,8 +24,12 @@ func NewQueue[K, V comparable]() Queue[K, V] {
 
 // Push adds an entry of the key, which will hold some units.
 func (q *Queue[K, V]) Push(key K, units int, value V) {
-	q.arrived++
-	q.waiting[key] = append(q.waiting[key], entry[V]{q.arrived, units, value})
+	q.waiting[key] = append(q.waiting[key], entry[V]{q.next(), units, value})
+}
+
+func (q *Queue[K, V]) next() uint64 {
+	q.last++
+	return q.last
 }
 
 // Pop removes the next entry of the keys that may accepts. Its key then holds the units of the entry.
@@ -46,6 +50,9 @@ func (q *Queue[K, V]) Pop(may func(key K, units int) bool) (value V, ok bool) {
 	e := q.waiting[next][0]
 	q.held[next] += e.units
 	q.remove(next, 0)
+	if own := q.waiting[next]; len(own) > 0 {
+		own[0].number = q.next()
+	}
 	return e.value, true
 }
 
@@ -94,10 +101,15 @@ func (q *Queue[K, V]) Remove(key K, value V) bool {
 	return i >= 0
 }
 
+// remove deletes an entry. The turn of a first one goes to the next of its key.
 func (q *Queue[K, V]) remove(key K, i int) {
-	if q.waiting[key] = slices.Delete(q.waiting[key], i, i+1); len(q.waiting[key]) == 0 {
+	own := q.waiting[key]
+	turn := own[0].number
+	if own = slices.Delete(own, i, i+1); len(own) == 0 {
 		delete(q.waiting, key)
+		return
 	}
+	own[0].number, q.waiting[key] = turn, own
 }
 
 // Len returns the number of entries that wait.

@@ -7,8 +7,8 @@ import (
 )
 
 // A Semaphore shares units, such as slots or bytes, fairly between keys. The waiting caller whose key holds the fewest
-// units gets free ones. The callers of a key and class are served in the order of their arrival. The service itself,
-// the zero key, goes first.
+// units gets free ones, and several such keys take turns. The callers of a key and class are served in the order of
+// their arrival. The service itself, the zero key, goes first.
 type Semaphore[K comparable] struct {
 	b        Bounds
 	mu       sync.Mutex

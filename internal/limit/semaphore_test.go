@@ -76,6 +76,37 @@ func TestSemaphoreServesKeysInTurns(t *testing.T) {
 	}
 }
 
+// TestWaitingKeysTakeTurns serves one unit at a time: a key with many waiters, who came first, delays another by one.
+func TestWaitingKeysTakeTurns(t *testing.T) {
+	t.Parallel()
+	q := NewQueue[string, string]()
+	push := func(key string, values ...string) {
+		for _, v := range values {
+			q.Push(key, 1, v)
+		}
+	}
+	var served []string
+	pop := func(n int) {
+		for range n {
+			v, ok := q.Pop(func(string, int) bool { return true })
+			if !ok {
+				t.Fatalf("nobody waits after %v", served)
+			}
+			served = append(served, v)
+			q.ReleaseAll() // before the next turn
+		}
+	}
+	push("a", "a1", "a2", "a3", "a4", "a5", "a6")
+	pop(1)
+	push("b", "b1", "b2", "b3", "b4")
+	push("c", "c1")
+	pop(4)
+	push("c", "c2") // comes back, behind all that wait
+	q.Remove("b", "b2")
+	pop(5)
+	testenv.Equal(t, fmt.Sprint(served), "[a1 a2 b1 c1 a3 b3 a4 c2 b4 a5]", "order")
+}
+
 // TestSemaphoreLosesNoUnits compares the semaphore with what its callers hold.
 func TestSemaphoreLosesNoUnits(t *testing.T) {
 	t.Parallel()

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/analysis"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/page"
 	"github.com/loci-memory/loci/internal/secret"
@@ -20,15 +21,19 @@ import (
 func (s *Service) CreateMemory(ctx context.Context, actor *identity.Actor,
 	in loci.CreateMemory) (loci.CreatedMemory, error) {
 	m := newMemory(in)
+	var entry memorydb.IndexEntry
 	// Prepared before the transaction, because other writers wait for it.
-	entry := memorydb.NewIndexEntry(m.Title, m.Content)
+	if err := s.Store.Analyze(ctx, actor, func() { entry = memorydb.NewIndexEntry(m.Title, m.Content) }, m.Title,
+		m.Content); err != nil {
+		return loci.CreatedMemory{}, err
+	}
 	hasSecret := slices.ContainsFunc(append(shortTexts(m), m.Title, m.Content),
 		func(text string) bool { return len(secret.Scan(text)) > 0 })
 	return store.Write(ctx, s.Store, actor, func(tx *store.Tx) (loci.CreatedMemory, error) {
 		prepared := preparedMemory{m, entry, nil}
 		a, routing, err := s.resolveAtlas(tx, in, m)
 		if err == nil && hasSecret { // only the transaction knows the policy of the workspace
-			prepared, err = store.Compute(tx, len(m.Content), func() preparedMemory {
+			prepared, err = store.Compute(tx, analysis.NormalSize(m.Content), func() preparedMemory {
 				return prepareRedacted(a.Secrets(), in)
 			}, string(a.Secrets()))
 		}

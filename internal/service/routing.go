@@ -18,15 +18,11 @@ func matchText(tx *store.Tx, keywords [][]string, texts []string) (atlasMatch, e
 	if len(keywords) == 0 {
 		return atlasMatch{atlas: -1}, nil
 	}
-	bytes, key := 0, make([]string, len(keywords)) // of texts and keywords
-	for _, t := range texts {
-		bytes += len(t)
-	}
+	key := make([]string, len(keywords))
 	for i, list := range keywords {
 		key[i] = strings.Join(list, "\x00")
-		bytes += len(key[i])
 	}
-	return store.Compute(tx, bytes, func() atlasMatch {
+	return store.Compute(tx, analysis.NormalSize(texts...)+analysis.NormalSize(key...), func() atlasMatch {
 		return matchAtlas(keywords, texts...)
 	}, key...)
 }

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -132,19 +133,23 @@ func (s *Service) highlights(f retrieve.Hit) []string {
 }
 
 // retrieve searches in a mode within a filter. Each of its searches is a transaction of its own. The map authors
-// receives the names of the authors, if it is not nil.
+// receives the names of the authors, if it is not nil. A search of a long query waits until its user has its turn.
 func (s *Service) retrieve(ctx context.Context, actor *identity.Actor, text loci.Query, mode loci.Mode,
 	f loci.MemoryFilter, authors map[loci.ID]string, seen retrieve.SeenSet,
-	limit int) (retrieve.Result, loci.SearchMeta, error) {
-	return s.searcher.Run(ctx, retrieve.Request{CacheOwner: actor.CacheOwner(), Text: string(text), Mode: mode,
-		Find: func(q retrieve.Query) (retrieve.Result, error) {
-			return store.Read(ctx, s.Store, actor, func(tx *store.Tx) (retrieve.Result, error) {
-				memorydb.CollectAuthors(tx, authors)
-				src, err := memorydb.NewSearchSource(tx, f)
-				if err != nil {
-					return retrieve.Result{}, err
-				}
-				return s.searcher.Search(src, q, seen, limit)
-			})
-		}})
+	limit int) (found retrieve.Result, meta loci.SearchMeta, err error) {
+	find := func(q retrieve.Query) (retrieve.Result, error) {
+		return store.Read(ctx, s.Store, actor, func(tx *store.Tx) (retrieve.Result, error) {
+			memorydb.CollectAuthors(tx, authors)
+			src, err := memorydb.NewSearchSource(tx, f)
+			if err != nil {
+				return retrieve.Result{}, err
+			}
+			return s.searcher.Search(src, q, seen, limit)
+		})
+	}
+	refused := s.Store.Analyze(ctx, actor, func() {
+		found, meta, err = s.searcher.Run(ctx, retrieve.Request{CacheOwner: actor.CacheOwner(), Text: string(text),
+			Mode: mode, Find: find})
+	}, string(text))
+	return found, meta, cmp.Or(refused, err)
 }

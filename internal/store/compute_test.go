@@ -1,15 +1,20 @@
 package store_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/memorydb"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/waittest"
 )
 
 // distinctText is a long text. Texts of different seeds are not similar.
@@ -79,24 +84,24 @@ func TestWritesAnalyzeLongTextsOutsideTransactions(t *testing.T) {
 		if again := create(api.CreateMemory(ctx, ann, source)); again.Memory.Version != 2 {
 			t.Errorf("the import of a changed text is version %d", again.Memory.Version)
 		}
-		expect("import of a changed text")
+		expect("import of a changed text", "memorydb.indexUpdate")
 
 		content := loci.Content(distinctText(5))
 		one(api.UpdateMemory(ctx, ann, loci.UpdateMemory{MemoryID: id, Content: &content}))
-		expect("update", "memorydb.IndexEntry")
+		expect("update", "memorydb.indexUpdate")
 		one(api.AppendMemory(ctx, ann, loci.AppendMemory{MemoryID: id, Content: "a line"}))
-		expect("append", "memorydb.IndexEntry")
+		expect("append", "memorydb.indexUpdate")
 		one(api.RevertMemory(ctx, ann, loci.RevertMemory{MemoryID: id, Version: 1}))
-		expect("revert", "memorydb.IndexEntry")
+		expect("revert", "memorydb.indexUpdate")
 		one(api.VerifyMemory(ctx, ann, loci.VerifyMemory{MemoryID: id, Confidence: new(loci.Confidence)}))
-		expect("verify", "memorydb.IndexEntry")
+		expect("verify", "memorydb.indexUpdate")
 		one(api.ArchiveMemory(ctx, ann, loci.ArchiveMemory{MemoryID: id}))
-		expect("archive", "memorydb.IndexEntry")
+		expect("archive", "memorydb.indexUpdate")
 		one(api.RestoreMemory(ctx, ann, loci.RestoreMemory{MemoryID: id}))
-		expect("restore", "memorydb.IndexEntry")
+		expect("restore", "memorydb.indexUpdate")
 		one(api.SupersedeMemory(ctx, ann, loci.SupersedeMemory{MemoryID: id,
 			ReplacementMemoryID: other.Memory.ID}))
-		expect("supersede", "memorydb.IndexEntry")
+		expect("supersede", "memorydb.indexUpdate")
 		must[loci.Empty](t)(api.DeleteMemory(ctx, ann, loci.DeleteMemory{MemoryID: id}))
 		expect("delete")
 
@@ -105,7 +110,7 @@ func TestWritesAnalyzeLongTextsOutsideTransactions(t *testing.T) {
 		expect("append to a short text")
 		one(api.AppendMemory(ctx, ann, loci.AppendMemory{MemoryID: short.ID,
 			Content: loci.Content(distinctText(6) + secret), Secrets: loci.OnSecretRedact}))
-		expect("append of a long text", "memorydb.IndexEntry")
+		expect("append of a long text", "memorydb.indexUpdate")
 		if m := one(api.RevertMemory(ctx, ann, loci.RevertMemory{MemoryID: short.ID,
 			Version: 3})).Memory; m.Version != 3 ||
 			strings.Contains(m.Content, secret) {
@@ -115,10 +120,133 @@ func TestWritesAnalyzeLongTextsOutsideTransactions(t *testing.T) {
 
 		d.Exec(t, `UPDATE workspaces SET secrets = 'allow'`)
 		one(api.UpdateMemory(ctx, ann, loci.UpdateMemory{MemoryID: short.ID, Content: &content}))
-		expect("update where credentials are allowed", "memorydb.IndexEntry")
+		expect("update where credentials are allowed", "memorydb.indexUpdate")
 		one(api.UpdateMemory(ctx, ann, loci.UpdateMemory{MemoryID: short.ID, Content: &source.Content,
 			Secrets: loci.OnSecretRedact}))
-		expect("redacting update where credentials are allowed", "memorydb.IndexEntry")
+		expect("redacting update where credentials are allowed", "memorydb.indexUpdate")
+	})
+}
+
+// TestLongTextsAreAnalyzedInTurns makes calls while others hold all slots of analyses: those with long texts wait, and
+// leave their place when their clients do.
+func TestLongTextsAreAnalyzedInTurns(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		s := d.Open(t, store.Options{})
+		ann := user(t, s, "ann")
+		api := newService(s)
+		long := strings.Repeat("\ufdfa ", 950) // short, but its normal form is long
+		text := loci.Content(long + distinctText(1))
+		create := func(content loci.Content) loci.ID {
+			in := loci.CreateMemory{Content: content}
+			return must[loci.CreatedMemory](t)(api.CreateMemory(ctx, ann, in)).Memory.ID
+		}
+		first, second, short := create(text), create(text+"end"), create("a short text")
+		source := loci.CreateMemory{Content: text, Source: &loci.Source{Name: "docs", URI: "a.md"},
+			OnDuplicate: loci.OnDuplicateVersion}
+		must[loci.CreatedMemory](t)(api.CreateMemory(ctx, ann, source))
+		session := must[loci.StartedSession](t)(api.StartSession(ctx, ann, loci.StartSession{Task: "t"})).Session
+		automatic := must[loci.StartedSession](t)(api.StartSession(ctx, ann,
+			loci.StartSession{Task: "t", Kind: loci.SessionAutomatic, Adapter: "claude"})).Session
+		unit := must[loci.OpenedUnit](t)(api.OpenUnit(ctx, ann,
+			loci.OpenUnit{SessionID: automatic.ID, Key: "u"})).Unit
+		candidate := must[loci.CapturedCandidate](t)(api.CaptureCandidate(ctx, ann,
+			loci.CaptureCandidate{SessionID: session.ID, Content: loci.CandidateContent(long)})).Candidate
+
+		release := make(chan struct{})
+		held := sync.WaitGroup{}
+		slots := s.Analyses().Total()
+		entered := make(chan struct{}, slots)
+		for i := range slots {
+			held.Go(func() {
+				other := &identity.Actor{UserID: loci.ID(fmt.Sprint("other", i))}
+				if err := s.Analyze(ctx, other, func() { entered <- struct{}{}; <-release }, string(text)); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		defer held.Wait()
+		defer close(release)
+		for range slots {
+			<-entered
+		}
+		for name, call := range map[string]func(context.Context) error{
+			"create": func(ctx context.Context) error {
+				_, err := api.CreateMemory(ctx, ann, loci.CreateMemory{Content: text})
+				return err
+			},
+			"import": func(ctx context.Context) error {
+				_, err := api.CreateMemory(ctx, ann, source)
+				return err
+			},
+			"update": func(ctx context.Context) error {
+				_, err := api.UpdateMemory(ctx, ann, loci.UpdateMemory{MemoryID: short, Content: &text})
+				return err
+			},
+			"update to a short text": func(ctx context.Context) error {
+				x := loci.Content("x")
+				_, err := api.UpdateMemory(ctx, ann, loci.UpdateMemory{MemoryID: first, Content: &x})
+				return err
+			},
+			"append": func(ctx context.Context) error {
+				_, err := api.AppendMemory(ctx, ann, loci.AppendMemory{MemoryID: short, Content: text})
+				return err
+			},
+			"archive": func(ctx context.Context) error {
+				_, err := api.ArchiveMemory(ctx, ann, loci.ArchiveMemory{MemoryID: first})
+				return err
+			},
+			"delete": func(ctx context.Context) error {
+				_, err := api.DeleteMemory(ctx, ann, loci.DeleteMemory{MemoryID: second})
+				return err
+			},
+			"similar": func(ctx context.Context) error {
+				_, err := api.SimilarMemories(ctx, ann, loci.SimilarMemories{MemoryID: first})
+				return err
+			},
+			"search": func(ctx context.Context) error {
+				_, err := api.SearchMemories(ctx, ann, loci.SearchMemories{Query: loci.Query(long)})
+				return err
+			},
+			"context": func(ctx context.Context) error {
+				_, err := api.ReadContext(ctx, ann, loci.ReadContext{Query: loci.Query(long)})
+				return err
+			},
+			"candidate": func(ctx context.Context) error {
+				_, err := api.CaptureCandidate(ctx, ann, loci.CaptureCandidate{SessionID: session.ID,
+					Content: loci.CandidateContent("another " + long)})
+				return err
+			},
+			"compile": func(ctx context.Context) error {
+				_, err := api.ModerateCandidate(ctx, ann, loci.ModerateCandidate{SessionID: session.ID,
+					CandidateID: candidate.ID, Action: loci.ModerationCompile})
+				return err
+			},
+			"end of a session": func(ctx context.Context) error {
+				_, err := api.FinalizeSession(ctx, ann, loci.FinalizeSession{SessionID: session.ID})
+				return err
+			},
+			"unit": func(ctx context.Context) error {
+				_, err := api.FinalizeUnit(ctx, ann, loci.FinalizeUnit{SessionID: automatic.ID, UnitID: unit.ID,
+					Content: text})
+				return err
+			},
+		} {
+			called, leave := context.WithCancel(ctx)
+			done := make(chan error, 1)
+			go func() { done <- call(called) }()
+			waittest.Until(t, func() bool { return s.Analyses().Waiting(0) > 0 || len(done) > 0 })
+			waited := len(done) == 0
+			leave()
+			if err := <-done; !waited || !errors.Is(err, context.Canceled) {
+				t.Errorf("%s, whose client left, waited: %v; its error is %v", name, waited, err)
+			}
+		}
+		if n := s.Analyses().Waiting(0); n != 0 {
+			t.Errorf("%d wait whose clients left", n)
+		}
+		create("another short text")
+		searchKeywords(t, s, ann, "short text", loci.MemoryFilter{})
 	})
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/limit"
 	"github.com/loci-memory/loci/internal/query"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store/internal/scope"
@@ -64,6 +65,9 @@ func (w tracedDB) Read(ctx context.Context, user string, f func(sqldb.Conn) erro
 func (w tracedDB) Write(ctx context.Context, user string, f func(sqldb.Conn) error) error {
 	return w.DB.Write(ctx, user, func(c sqldb.Conn) error { return f(tracedConn{c, w.trace}) })
 }
+
+// Analyses returns the slots of the analyses of long texts.
+func (s *Store) Analyses() *limit.Semaphore[loci.ID] { return s.base.Analyses }
 
 // TraceComputations calls f before each computation that runs outside of its transaction, with a value of its type.
 // Nobody else may use the store.

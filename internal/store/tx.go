@@ -47,6 +47,11 @@ func Write[Out any](ctx context.Context, s *Store, actor *identity.Actor, f func
 	return scope.Write(ctx, s.base, actor, func(in *scope.Scope) (Out, error) { return f(s.tx(in)) })
 }
 
+// Analyze is scope.Base.Analyze.
+func (s *Store) Analyze(ctx context.Context, actor *identity.Actor, f func(), texts ...string) error {
+	return s.base.Analyze(ctx, actor, f, texts...)
+}
+
 // Compute is scope.Compute.
 func Compute[T any](t *Tx, bytes int, f func() T, key ...string) (T, error) {
 	return scope.Compute(t, bytes, f, key...)

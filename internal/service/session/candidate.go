@@ -22,9 +22,12 @@ func (s *Service) CaptureCandidate(ctx context.Context, actor *identity.Actor, i
 	c := newCandidate(in)
 	hasSecret := slices.ContainsFunc(append(slices.Clone(c.Tags), c.Title, c.Content, c.Evidence),
 		func(text string) bool { return len(secret.Scan(text)) > 0 })
-	entry := memorydb.NewIndexEntry(c.Title, c.Content)
+	entry, err := s.newIndexEntry(ctx, actor, c.Title, c.Content)
+	if err != nil {
+		return loci.CapturedCandidate{}, err
+	}
 	return inSession(ctx, s, actor, in.SessionID, sessiondb.Own, store.InAnyState,
-		func(_ *store.Tx, x *sessiondb.Session) (loci.CapturedCandidate, error) {
+		func(tx *store.Tx, x *sessiondb.Session) (loci.CapturedCandidate, error) {
 			known, err := x.CandidatesFrom([]string{c.SourceEventID})
 			if err != nil || len(known) > 0 {
 				return existingCandidate(known, err)
@@ -37,11 +40,20 @@ func (s *Service) CaptureCandidate(ctx context.Context, actor *identity.Actor, i
 				if c, err = checkedCandidate(x.Atlas().Secrets(), c); err != nil {
 					return loci.CapturedCandidate{}, err
 				}
-				entry = memorydb.NewIndexEntry(c.Title, c.Content)
+				if entry, err = memorydb.ComputeIndexEntry(tx, c.Title, c.Content); err != nil {
+					return loci.CapturedCandidate{}, err
+				}
 			}
 			out, err := s.addCandidate(x, c, entry, loci.ActionCaptured)
 			return loci.CapturedCandidate{Candidate: out}, err
 		})
+}
+
+// newIndexEntry returns the index entry of a text before a transaction, because other writers wait for it.
+func (s *Service) newIndexEntry(ctx context.Context, actor *identity.Actor, title, content string) (
+	e memorydb.IndexEntry, err error) {
+	err = s.Store.Analyze(ctx, actor, func() { e = memorydb.NewIndexEntry(title, content) }, title, content)
+	return e, err
 }
 
 func existingCandidate(known []loci.Candidate, err error) (loci.CapturedCandidate, error) {
@@ -159,8 +171,11 @@ func (s *Service) ModerateCandidate(ctx context.Context, actor *identity.Actor, 
 // compile makes the memory of a candidate.
 func compile(x *sessiondb.Session, c loci.Candidate) (*loci.Memory, error) {
 	m := memoryOf(x, c)
-	out, err := memorydb.Create(x.Atlas(), loci.NewMemory{Memory: m}, memorydb.NewIndexEntry(m.Title, m.Content),
-		memorydb.CreatePolicy{})
+	entry, err := memorydb.ComputeIndexEntry(x.Atlas(), m.Title, m.Content)
+	if err != nil {
+		return nil, err
+	}
+	out, err := memorydb.Create(x.Atlas(), loci.NewMemory{Memory: m}, entry, memorydb.CreatePolicy{})
 	return &out.Memory.Memory, err
 }
 

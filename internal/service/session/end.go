@@ -58,7 +58,9 @@ func (s *Service) pendingEntries(ctx context.Context, actor *identity.Actor, id 
 	})
 	entries := make(map[[2]string]memorydb.IndexEntry, len(list))
 	for _, c := range list {
-		entries[[2]string{c.Title, c.Content}] = memorydb.NewIndexEntry(c.Title, c.Content)
+		if entries[[2]string{c.Title, c.Content}], err = s.newIndexEntry(ctx, actor, c.Title, c.Content); err != nil {
+			return nil, err
+		}
 	}
 	return entries, err
 }
@@ -75,7 +77,9 @@ func compilePending(tx *store.Tx, x *sessiondb.Session, entries map[[2]string]me
 		m := memoryOf(x, c)
 		entry, ok := entries[[2]string{m.Title, m.Content}]
 		if !ok {
-			entry = memorydb.NewIndexEntry(m.Title, m.Content)
+			if entry, err = memorydb.ComputeIndexEntry(tx, m.Title, m.Content); err != nil {
+				return err
+			}
 		}
 		made, err := memorydb.Create(x.Atlas(), loci.NewMemory{Memory: m}, entry,
 			memorydb.CreatePolicy{OnDuplicate: loci.OnDuplicateReturn})

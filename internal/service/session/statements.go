@@ -47,7 +47,10 @@ func (s *Service) keepStatements(tx *store.Tx, x *sessiondb.Session, mode loci.P
 		c := newCandidate(loci.CaptureCandidate{Content: loci.CandidateContent(list[0].Text), Type: list[0].Type,
 			SourceEventID: loci.ExternalID(source)})
 		c.UnitID = u.ID
-		c, err = s.addCandidate(x, c, memorydb.NewIndexEntry(c.Title, c.Content), loci.ActionDrawn)
+		entry, err := memorydb.ComputeIndexEntry(tx, c.Title, c.Content)
+		if err == nil {
+			c, err = s.addCandidate(x, c, entry, loci.ActionDrawn)
+		}
 		if err != nil {
 			return out, err
 		}
@@ -103,7 +106,10 @@ func addToUnit(tx *store.Tx, x *sessiondb.Session, d eventStatements) error {
 		}
 		u.Status = loci.UnitFinalized
 	}
-	entry := memorydb.NewIndexEntry(m.Title, m.Content)
+	entry, err := memorydb.ComputeIndexEntry(tx, m.Title, m.Content)
+	if err != nil {
+		return err
+	}
 	u, outcome, err := storeUnit(tx, x, u, m, entry, d.event.EventID)
 	if err != nil {
 		return err

@@ -67,7 +67,10 @@ func (s *Service) FinalizeUnit(ctx context.Context, actor *identity.Actor, in lo
 		return loci.OneUnit{}, loci.Errorf(loci.CodeInvalidQuery,
 			"content must have at most %d bytes with [REDACTED:rule] in place of its credentials", loci.MaxContent)
 	}
-	entry := memorydb.NewIndexEntry(m.Title, m.Content)
+	entry, err := s.newIndexEntry(ctx, actor, m.Title, m.Content)
+	if err != nil {
+		return loci.OneUnit{}, err
+	}
 	return inSession(ctx, s, actor, in.SessionID, sessiondb.Own, store.InAnyState,
 		func(tx *store.Tx, x *sessiondb.Session) (out loci.OneUnit, err error) {
 			u, err := x.Unit(in.UnitID)

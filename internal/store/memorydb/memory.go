@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/analysis"
 	"github.com/loci-memory/loci/internal/index"
 	"github.com/loci-memory/loci/internal/minhash"
 	"github.com/loci-memory/loci/internal/sqldb"
@@ -181,6 +182,23 @@ type IndexEntry struct {
 // NewIndexEntry returns the entry of a memory with that title and content.
 func NewIndexEntry(title, content string) IndexEntry {
 	return IndexEntry{index.AnalyzeEncoded(title, content), minhash.Bands(content), ContentHash(content)}
+}
+
+// ComputeIndexEntry is NewIndexEntry, for a long text outside of the transaction.
+func ComputeIndexEntry(h scope.Holder, title, content string) (IndexEntry, error) {
+	return scope.Compute(h, analysis.NormalSize(title, content), func() IndexEntry {
+		return NewIndexEntry(title, content)
+	}, title, content)
+}
+
+// computeBands returns the LSH bands of a text, for a long one outside of the transaction. They cost less than an index
+// entry.
+func computeBands(h scope.Holder, content string) ([]int64, error) {
+	size := analysis.NormalSize(content)
+	if size <= analysis.LongText {
+		return minhash.Bands(content), nil
+	}
+	return scope.Compute(h, size, func() []int64 { return minhash.Bands(content) }, content)
 }
 
 var insertMemory = indexdb.MemoryTable.Insert("memories", "workspace", "atlas", "hash", "updated_by")

@@ -8,7 +8,6 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/index"
-	"github.com/loci-memory/loci/internal/minhash"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store/embeddb"
 	"github.com/loci-memory/loci/internal/store/indexdb"
@@ -145,7 +144,11 @@ func SimilarTo(h scope.Holder, id loci.ID) ([]loci.Similarity, *SimilarSource, e
 	if err != nil {
 		return nil, nil, sqldb.MapNoRows(err)
 	}
-	list, err := similarTexts(t, workspace, content, minhash.Bands(content), id)
+	bands, err := computeBands(t, content)
+	if err != nil {
+		return nil, nil, err
+	}
+	list, err := similarTexts(t, workspace, content, bands, id)
 	return list, &SimilarSource{memory: rowID,
 		text: title + "\n" + strings.ToValidUTF8(content[:min(len(content), languageSampleBytes)], ""),
 		SearchSource: &SearchSource{t, scope.Places{Workspaces: []int64{workspace}},

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/analysis"
 	"github.com/loci-memory/loci/internal/minhash"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store/internal/scope"
@@ -30,7 +31,7 @@ func similarTexts(t *scope.Scope, workspace int64, content string, bands []int64
 		return []loci.Similarity{}, err
 	}
 	var ids []string
-	texts, bytes := []string{content}, len(content)
+	texts := []string{content}
 	err = t.Conn.QueryFew(`SELECT e.id, e.content FROM `+
 		fmt.Sprintf(t.Conn.Dialect.JoinIDs, 1, "memories e", "e.row_id")+
 		AtlasJoin+` WHERE e.workspace = ?2 AND e.status = 0 AND e.id <> ?3`,
@@ -39,14 +40,14 @@ func similarTexts(t *scope.Scope, workspace int64, content string, bands []int64
 			if err := r.Scan(&id, &text); err != nil {
 				return err
 			}
-			ids, texts, bytes = append(ids, id), append(texts, text), bytes+len(text)
+			ids, texts = append(ids, id), append(texts, text)
 			return nil
 		})
 	if err != nil || len(ids) == 0 {
 		return []loci.Similarity{}, err
 	}
-	return scope.Compute(t, bytes, func() []loci.Similarity { return rankSimilar(ids, texts) },
-		append(texts, ids...)...)
+	return scope.Compute(t, analysis.NormalSize(texts...), func() []loci.Similarity { return rankSimilar(ids, texts) },
+		slices.Concat(texts, ids)...)
 }
 
 // rankSimilar compares the first text with the others, whose memories have the ids, and returns the similar ones, best

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/analysis"
 	"github.com/loci-memory/loci/internal/minhash"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store/indexdb"
@@ -232,21 +233,24 @@ type indexUpdate struct {
 }
 
 func (m *Memory) indexUpdate(next loci.Memory, entry *IndexEntry) (indexUpdate, error) {
-	var u indexUpdate
-	if entry != nil {
-		u.IndexEntry = *entry
-	} else {
-		var err error
-		if u.IndexEntry, err = scope.Compute(m.t, len(next.Title)+len(next.Content), func() IndexEntry {
-			return NewIndexEntry(next.Title, next.Content)
-		}, next.Title, next.Content); err != nil {
-			return u, err
+	former, bytes := m.current.Content, 0
+	if entry == nil {
+		bytes = analysis.NormalSize(next.Title, next.Content)
+	}
+	if former != next.Content {
+		bytes += analysis.NormalSize(former)
+	}
+	return scope.Compute(m.t, bytes, func() (u indexUpdate) {
+		if entry != nil {
+			u.IndexEntry = *entry
+		} else {
+			u.IndexEntry = NewIndexEntry(next.Title, next.Content)
 		}
-	}
-	if u.formerBands = u.bands; m.current.Content != next.Content {
-		u.formerBands = minhash.Bands(m.current.Content)
-	}
-	return u, nil
+		if u.formerBands = u.bands; former != next.Content {
+			u.formerBands = minhash.Bands(former)
+		}
+		return u
+	}, next.Title, next.Content, former)
 }
 
 // updateBands replaces the bands of a memory by those of its next text. Only active memories have bands: others would
@@ -397,8 +401,11 @@ func (m *Memory) Delete() error {
 		return err
 	}
 	if was.Status == loci.MemoryActive { // others have no bands
-		if err := minhashdb.Delete(t.Conn, m.atlas.Workspace().RowID(), m.rowID,
-			minhash.Bands(was.Content)); err != nil {
+		bands, err := computeBands(t, was.Content)
+		if err == nil {
+			err = minhashdb.Delete(t.Conn, m.atlas.Workspace().RowID(), m.rowID, bands)
+		}
+		if err != nil {
 			return err
 		}
 	}

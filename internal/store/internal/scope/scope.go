@@ -11,8 +11,10 @@ import (
 	"strings"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/analysis"
 	"github.com/loci-memory/loci/internal/cache"
 	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/limit"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store/accountdb"
 	"github.com/loci-memory/loci/internal/store/embeddb"
@@ -28,6 +30,7 @@ type Base struct {
 	Embedder *embeddb.Worker
 	Vectors  *embeddb.Vectors
 	Jobs     *jobdb.Queue
+	Analyses *limit.Semaphore[loci.ID] // the analyses of long texts at once, by user
 	Plans    identity.Plans
 	Changes  Topic[accountdb.Change] // of credentials
 	Messages Topic[[]loci.ID]        // the agents that a message has reached
@@ -50,7 +53,7 @@ type Scope struct {
 
 	idempotencyChecked bool      // a stored response was looked up
 	responseRecords    []loci.ID // ids, for LinkResponse
-	computesOutside    bool      // the transaction can run again: see Compute
+	maxInTx            int       // the size of a computation that stays in the transaction: see Compute
 	computations       []*Computation
 }
 
@@ -120,9 +123,13 @@ func Read[Out any](ctx context.Context, b *Base, actor *identity.Actor,
 			return out, err
 		})
 	}
-	err = b.DB.ReadTx(ctx, string(actor.UserID), func(conn *sqldb.Tx) error {
-		out, err = f(New(b, conn, actor))
-		return err
+	err = withComputations(ctx, b, actor, func(computations []*Computation) error {
+		return b.DB.ReadTx(ctx, string(actor.UserID), func(conn *sqldb.Tx) error {
+			s := New(b, conn, actor)
+			s.maxInTx, s.computations = analysis.LongText, computations
+			out, err = f(s)
+			return err
+		})
 	})
 	return out, err
 }
@@ -132,10 +139,10 @@ func Read[Out any](ctx context.Context, b *Base, actor *identity.Actor,
 // in the same transaction, or returns the stored response of an earlier call.
 func Write[Out any](ctx context.Context, b *Base, actor *identity.Actor,
 	f func(*Scope) (Out, error)) (out Out, err error) {
-	for computations := []*Computation(nil); ; {
-		err = b.DB.WriteTx(ctx, string(actor.UserID), func(conn *sqldb.Tx) error {
+	err = withComputations(ctx, b, actor, func(computations []*Computation) error {
+		return b.DB.WriteTx(ctx, string(actor.UserID), func(conn *sqldb.Tx) error {
 			s := New(b, conn, actor)
-			s.computesOutside, s.computations = true, computations
+			s.maxInTx, s.computations = maxBytesInWrite, computations
 			made, err := f(s)
 			if r, ok := errors.AsType[*storedResponse](err); ok {
 				out = *new(Out) // an earlier attempt may have set fields that the response omits
@@ -150,13 +157,7 @@ func Write[Out any](ctx context.Context, b *Base, actor *identity.Actor,
 			out = made
 			return s.storeResponse(out)
 		})
-		c, ok := errors.AsType[*Computation](err)
-		if !ok {
-			break
-		}
-		c.value = c.Run()
-		computations = append(computations, c)
-	}
+	})
 	if err != nil {
 		return *new(Out), err
 	}
