@@ -63,12 +63,18 @@ func (p *program) reportError(cmd *cobra.Command, err error) int {
 			message += ": " + invalid.hint
 		}
 		text = fmt.Sprintf("%s (%s)", message, e.Code)
-		if e.RetryAfter > 0 && e.Code != loci.CodeQuotaExceeded { // its message says until when
+		if e.RetryAfter > 0 && !saysWait(e) {
 			text += "\nTry again in " + format.Wait(e.RetryAfter) + "."
 		}
 	}
 	p.PrintMessage(format.StripControl(text, true) + more)
 	return code
+}
+
+// saysWait reports whether the message of an error has the time to wait: that of a quota, and of a limit of a server.
+func saysWait(e *loci.Error) bool {
+	isLimit := e.Code == loci.CodeRateLimited || e.Code == loci.CodeUnavailable
+	return e.Code == loci.CodeQuotaExceeded || isLimit && op.RetryMessage(e) == e.Message
 }
 
 // errorText returns the message of an error in the words of the command line: with the names of flags and variables.

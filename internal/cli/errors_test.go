@@ -43,18 +43,22 @@ func TestErrorsIncludeCause(t *testing.T) {
 func TestErrorNamesDelayUnlessQuotaIsExceeded(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		code loci.Code
-		wait time.Duration
-		want string
+		code    loci.Code
+		message string
+		wait    time.Duration
+		want    string
 	}{
-		{loci.CodeRateLimited, 3 * time.Second, "loci: Full (rate_limited)\nTry again in 3s.\n"},
-		{loci.CodeRateLimited, loci.MaxRetryAfter, "loci: Full (rate_limited)\nTry again in 31 days.\n"},
-		{loci.CodeQuotaExceeded, 3 * time.Second, "loci: Full (quota_exceeded)\n"},
+		{loci.CodeRateLimited, "Full.", 3 * time.Second, "loci: Full (rate_limited)\nTry again in 3s.\n"},
+		{loci.CodeRateLimited, "Full.", loci.MaxRetryAfter, "loci: Full (rate_limited)\nTry again in 31 days.\n"},
+		{loci.CodeUnavailable, "Full. Try again in 3 seconds.", 3 * time.Second,
+			"loci: Full. Try again in 3 seconds (unavailable)\n"},
+		{loci.CodeStorageFull, "Full.", time.Minute, "loci: Full (storage_full)\nTry again in 1m0s.\n"},
+		{loci.CodeQuotaExceeded, "Full.", 3 * time.Second, "loci: Full (quota_exceeded)\n"},
 	} {
 		d := newTestTerminal(t)
 		op.Add(d.table, "atlas.get", "GET /v1/atlases/{atlasId}", "Read.", op.Account, op.NoTool,
 			func(*fakeService, context.Context, *identity.Actor, loci.GetAtlas) (out loci.OneAtlas, err error) {
-				return out, &loci.Error{Code: c.code, Message: "Full.", RetryAfter: c.wait}
+				return out, &loci.Error{Code: c.code, Message: c.message, RetryAfter: c.wait}
 			})
 		if d.run("atlas", "get", fakeID); d.err.String() != c.want {
 			t.Errorf("%q, want %q", d.err.String(), c.want)

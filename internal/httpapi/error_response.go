@@ -11,16 +11,23 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 )
 
-// WriteError writes an error response. It writes nothing when the client has left.
+// WriteError writes an error response: JSON, or the page of the request. It writes nothing when the client has left.
 func WriteError(w http.ResponseWriter, r *http.Request, q *op.Quota, err error) {
 	if r.Context().Err() != nil && errors.Is(err, context.Canceled) {
 		return
 	}
 	h := w.Header()
 	e := loci.AsError(err)
+	if wait := RetryAfter(e, q); wait > 0 {
+		e = &loci.Error{Code: e.Code, Message: e.Message, RetryAfter: wait, Err: e.Err}
+	}
 	SetQuotaHeaders(h, q)
 	SetErrorHeaders(h, r, e, q)
 	h.Del("Etag")
+	if page, ok := r.Context().Value(errorPageKey{}).(ErrorPage); ok {
+		page(w, r, e)
+		return
+	}
 	h.Set("Content-Type", "application/json")
 	w.WriteHeader(e.Code.Status())
 	body, _ := op.Marshal(op.NewErrorBody(e, h.Get("X-Request-Id"))) // texts alone

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"bytes"
 	"io"
 	"mime"
 	"net/http"
@@ -43,16 +44,28 @@ func DrainBody(w http.ResponseWriter, r *http.Request) {
 	io.CopyN(io.Discard, r.Body, 4*MaxBody)
 }
 
-// IsJSON reports whether a body is declared as JSON in UTF-8, uncompressed.
-func IsJSON(h http.Header) bool {
+// CheckJSON refuses a body that is not declared as JSON in UTF-8, uncompressed.
+func CheckJSON(h http.Header) error {
 	types := h.Values("Content-Type")
-	if len(types) != 1 || isCompressed(h.Values("Content-Encoding")) {
-		return false
+	if isCompressed(h.Values("Content-Encoding")) {
+		return loci.Errorf(loci.CodeUnsupportedMediaType,
+			"The body is compressed: send it as it is, without Content-Encoding.")
+	}
+	if len(types) != 1 {
+		return loci.NewError(loci.CodeUnsupportedMediaType)
 	}
 	media, params, err := mime.ParseMediaType(types[0])
-	charset, given := params["charset"]
-	return err == nil && media == "application/json" && (!given || strings.EqualFold(charset, "utf-8"))
+	if err != nil || media != "application/json" {
+		return loci.NewError(loci.CodeUnsupportedMediaType)
+	}
+	if charset, given := params["charset"]; given && !strings.EqualFold(charset, "utf-8") {
+		return loci.Errorf(loci.CodeUnsupportedMediaType, "Send the body in UTF-8: JSON has no other charset.")
+	}
+	return nil
 }
+
+// TrimBOM removes a byte order mark before a JSON body (RFC 8259, section 8.1). Some editors and libraries write one.
+func TrimBOM(body []byte) []byte { return bytes.TrimPrefix(body, []byte("\ufeff")) }
 
 // isCompressed reports codings that change the bytes.
 func isCompressed(codings []string) bool {

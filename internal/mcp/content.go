@@ -87,5 +87,5 @@ func operationError(err error, c *op.Call) *rpcError {
 	case e.Code.Status() == 400, e.Code == loci.CodeNotFound:
 		code = codeInvalidParams
 	}
-	return &rpcError{Code: code, Message: e.Message, Data: op.NewErrorBody(e, c.RequestID)}
+	return &rpcError{Code: code, Message: op.RetryMessage(e), Data: op.NewErrorBody(e, c.RequestID)}
 }

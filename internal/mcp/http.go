@@ -95,7 +95,7 @@ func (d *Server) respond(w http.ResponseWriter, r *http.Request, set op.Toolset,
 	if err != nil {
 		return response{}, err
 	}
-	m, failed := parseMessage(body)
+	m, failed := parseMessage(httpapi.TrimBOM(body))
 	if failed != nil {
 		return errorResponse(http.StatusBadRequest, failed), nil
 	}
@@ -212,7 +212,8 @@ func (d *Server) admit(w http.ResponseWriter, r *http.Request, c *op.Call) (op.T
 	}
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
-		return "", loci.NewError(loci.CodeMethodNotAllowed)
+		return "", loci.Errorf(loci.CodeMethodNotAllowed,
+			"MCP clients send messages to this address by POST: loci setup connects an agent to it.")
 	}
 	if c.Credential == "" {
 		return "", loci.NewError(loci.CodeMissingAPIKey)
@@ -220,8 +221,8 @@ func (d *Server) admit(w http.ResponseWriter, r *http.Request, c *op.Call) (op.T
 	if err := d.Authenticate(r.Context(), c); err != nil {
 		return "", err
 	}
-	if !httpapi.IsJSON(r.Header) {
-		return "", loci.NewError(loci.CodeUnsupportedMediaType)
+	if err := httpapi.CheckJSON(r.Header); err != nil {
+		return "", err
 	}
 	return d.toolset(r)
 }

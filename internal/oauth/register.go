@@ -34,7 +34,7 @@ func (s *Server) register(w http.ResponseWriter, r *http.Request, _ *op.Call) (a
 	if err != nil {
 		return nil, asProtocolError(err, codeInvalidMetadata)
 	}
-	m, err := parseMetadata(body)
+	m, err := parseMetadata(httpapi.TrimBOM(body))
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,10 @@ package oauthclient
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
 	"errors"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -12,6 +15,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/oauthclient/oauthtest"
 	"github.com/loci-memory/loci/internal/testenv"
+	"github.com/loci-memory/loci/internal/web/style"
 )
 
 func TestSignInSurvivesForeignAnswers(t *testing.T) {
@@ -154,4 +158,27 @@ func FuzzAnswer(f *testing.F) {
 			t.Errorf("%q: %q has several lines", query, a.err)
 		}
 	})
+}
+
+// The page at the end has the style of the server's pages, which its policy allows by the hash of the very text.
+func TestEndPageIsStyled(t *testing.T) {
+	t.Parallel()
+	s := oauthtest.New(t)
+	_, _, err := signIn(t, s, func(in *SignIn) {
+		res := testenv.Must(http.Get(in.RedirectURI() + "?state=wrong"))(t)
+		defer res.Body.Close()
+		body := string(testenv.Must(io.ReadAll(res.Body))(t))
+		_, rest, _ := strings.Cut(body, "<style>")
+		sheet, _, _ := strings.Cut(rest, "</style>")
+		sum := sha256.Sum256([]byte(sheet))
+		testenv.Equal(t, sheet, style.Sheet)
+		testenv.Contains(t, res.Header.Get("Content-Security-Policy"),
+			"style-src 'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'")
+		testenv.Contains(t, body, `<div role="alert"><p>This answer does not belong to the running sign-in.</p></div>`)
+		_, text, _ := browse(in.Address())
+		testenv.Contains(t, text, `<p class="done" role="status">You may close this window: the terminal goes on.</p>`)
+	})
+	if err != nil {
+		t.Error(err)
+	}
 }

@@ -46,5 +46,5 @@ type ErrorBody struct {
 // NewErrorBody returns the public part of err.
 func NewErrorBody(err error, requestID string) ErrorBody {
 	e := loci.AsError(err)
-	return ErrorBody{e.Code, e.Code, e.Message, requestID}
+	return ErrorBody{e.Code, e.Code, RetryMessage(e), requestID}
 }

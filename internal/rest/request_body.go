@@ -39,9 +39,9 @@ func (d *handler) readBody(w http.ResponseWriter, r *http.Request, user loci.ID,
 	if r.ContentLength == 0 || r.Body == nil || r.Body == http.NoBody {
 		return nil, nil
 	}
-	isJSON := httpapi.IsJSON(r.Header)
-	if !isJSON && r.ContentLength > 0 {
-		return nil, loci.NewError(loci.CodeUnsupportedMediaType)
+	typeErr := httpapi.CheckJSON(r.Header)
+	if typeErr != nil && r.ContentLength > 0 {
+		return nil, typeErr
 	}
 	limit, limiter := int64(httpapi.MaxBody), d.BodyLimiter
 	if public {
@@ -49,12 +49,12 @@ func (d *handler) readBody(w http.ResponseWriter, r *http.Request, user loci.ID,
 	}
 	body, err := limiter.ReadBody(w, r, user, limit)
 	switch {
-	case len(body) > 0 && !isJSON:
-		return nil, loci.NewError(loci.CodeUnsupportedMediaType)
+	case len(body) > 0 && typeErr != nil:
+		return nil, typeErr
 	case public && loci.Is(err, loci.CodePayloadTooLarge):
 		err = loci.Errorf(loci.CodePayloadTooLarge, "The body of this operation is larger than 64 KiB: send less.")
 	}
-	return body, err
+	return httpapi.TrimBOM(body), err
 }
 
 // parseQuery returns the fields of a query in their order. The map of

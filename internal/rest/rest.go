@@ -32,6 +32,8 @@ type Options struct {
 	// have other methods.
 	OmittedOps   []*op.Op
 	Deprecations []Deprecation // of operations of the table
+	// ErrorPage shows errors to browsers; nil means JSON for all clients.
+	ErrorPage httpapi.ErrorPage
 	// ResponseLimiter bounds the unread responses of clients; nil means no bound.
 	ResponseLimiter *httpapi.ByteLimiter
 	// BodyLimiter bounds the bodies of clients that have not arrived yet; nil means no bound.
@@ -47,6 +49,7 @@ type handler struct {
 	mux              *http.ServeMux
 	methodNotAllowed map[string]bool // patterns of methods that a path does not have: see reserveLiterals
 	cors             map[string]httpapi.CORS
+	patterns         [][]string // segments of the paths, to name the nearest one
 }
 
 // New returns a handler for every operation of the table, the extra routes and
@@ -60,7 +63,9 @@ func New(o Options) http.Handler {
 			d.mux.Handle(o.Method+" "+path, withSunset(d.deprecations(o), d.opHandler(o)))
 		}
 	}
-	for _, r := range d.routes() {
+	routes := d.routes()
+	d.patterns = d.routePatterns(routes)
+	for _, r := range routes {
 		d.mux.Handle(r.Pattern, r.Handler)
 		d.cors[r.Path()] = r.CORS
 	}
@@ -144,6 +149,7 @@ func (d *handler) opHandler(o *op.Op) http.HandlerFunc {
 
 func (d *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	httpapi.InitHeaders(w, r)
+	r = httpapi.WithErrorPage(r, d.ErrorPage)
 	if d.OnIgnoredProxy != nil && d.TrustedProxies.IgnoresForwarded(r) {
 		d.OnIgnoredProxy()
 	}
@@ -183,13 +189,14 @@ func (d *handler) serveNotFound(w http.ResponseWriter, r *http.Request) {
 	}
 	d.OnUnmatched.Count(httpapi.UnmatchedMethod)
 	w.Header().Set("Allow", strings.Join(allowed, ", "))
-	httpapi.WriteError(w, r, nil, loci.NewError(loci.CodeMethodNotAllowed))
+	httpapi.WriteError(w, r, nil, loci.Errorf(loci.CodeMethodNotAllowed, "The path does not have this method: use %s.",
+		strings.Join(allowed, " or ")))
 }
 
 // refusePath refuses a path that does not exist.
 func (d *handler) refusePath(w http.ResponseWriter, r *http.Request) {
 	d.OnUnmatched.Count(httpapi.UnmatchedPath)
-	httpapi.WriteError(w, r, nil, httpapi.ErrNoRoute())
+	httpapi.WriteError(w, r, nil, d.errNoRoute(r.URL.Path))
 }
 
 // isCleanPath reports whether the mux routes a path unchanged. It would redirect empty or dotted segments, and a slash

@@ -285,6 +285,7 @@ func (x *instance) handler(transfers int) http.Handler {
 			Authorizer: authorization, Mail: x.Mail != nil}), authorization.Routes(), mcpServer.Routes(),
 			files.Routes(files.Options{Service: x.service.Files(), Log: x.log, Prefixes: rest.FilePrefixes,
 				MaxTransfers: transfers})),
+		ErrorPage:   web.ErrorPage(site),
 		OnUnmatched: x.metrics.countUnmatched, OnIgnoredProxy: x.metrics.countIgnoredProxy,
 		OmittedOps: omitted, Deprecations: x.deprecations,
 		ResponseLimiter: responses, BodyLimiter: bodies, Hosts: x.restHosts(hosts),

@@ -43,6 +43,26 @@ func (s *Service) CheckRegistration(_ context.Context, ref loci.ReferralCode,
 	return s.Registration.checkAllowed(loci.Register{Ref: ref, Invitation: invitation})
 }
 
+// CheckReferral returns NotFound for a code that is no user's. An unknown one counts as a registration of the address.
+func (s *Service) CheckReferral(ctx context.Context, code loci.ReferralCode, address string) error {
+	release, err := s.registrations.Take([]limit.Key{limit.Network(address)})
+	if err != nil {
+		return err
+	}
+	known, err := store.SystemRead(ctx, s.Store, "look up a referral code",
+		func(t *store.SystemTx) (bool, error) { return t.HasReferralCode(code) })
+	if err == nil && !known {
+		return loci.Errorf(loci.CodeNotFound, "Nobody has the referral code of this link: open the whole link.")
+	}
+	release()
+	return err
+}
+
+// HasUsers reports whether the server has an account.
+func (s *Service) HasUsers(ctx context.Context) (bool, error) {
+	return store.SystemRead(ctx, s.Store, "check for an account", (*store.SystemTx).HasUsers)
+}
+
 func errUninvited() error {
 	return loci.Errorf(loci.CodeForbidden, "Registration needs an invitation here: send the token of its link as "+
 		"invitation, or the code of a referral link as ref, or ask the operator for an account.")
@@ -153,7 +173,7 @@ func (s *Service) setupTokenError(ctx context.Context) error {
 
 // requireNoUsers returns an error if an account exists.
 func (s *Service) requireNoUsers(ctx context.Context) error {
-	exists, err := store.SystemRead(ctx, s.Store, "check for an account", (*store.SystemTx).HasUsers)
+	exists, err := s.HasUsers(ctx)
 	if err == nil && exists {
 		err = loci.Errorf(loci.CodeNotFound, "There is an account already: sign in.")
 	}

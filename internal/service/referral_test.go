@@ -204,6 +204,23 @@ func TestRegistrationAcceptsReferralCode(t *testing.T) {
 	MustFail(t, w, CallerNobody, service.AuthRegister, in, loci.CodeForbidden)
 }
 
+// The page of a referral link looks its code up. Only unknown codes are counted.
+func TestReferralCodeIsLookedUp(t *testing.T) {
+	t.Parallel()
+	const limit = 3
+	Each(t, Options{SignInLimit: limit}, func(t *testing.T, w *World) {
+		known, check := referralsOf(t, w, CallerOwner).Code, w.Service.CheckReferral
+		for range 2 * limit {
+			Expect(t, "a known code", check(t.Context(), known, "192.0.2.1"), "")
+		}
+		for _, unknown := range []loci.ReferralCode{"UNKNOWN", "", loci.ReferralCode(strings.Repeat("x", 1<<16))} {
+			Expect(t, "an unknown code", check(t.Context(), unknown, "192.0.2.1"), loci.CodeNotFound)
+		}
+		Expect(t, "codes can be guessed without a limit", check(t.Context(), known, "192.0.2.1"), loci.CodeRateLimited)
+		Expect(t, "a limit of one address", check(t.Context(), known, "192.0.2.2"), "")
+	})
+}
+
 func TestBenefitLiftsPlanUntilItExpires(t *testing.T) {
 	t.Parallel()
 	Each(t, freePlan, func(t *testing.T, w *World) {

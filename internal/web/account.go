@@ -19,6 +19,8 @@ func redirectNext(v *visit, _ any) error {
 // readHome reads the policy of registration.
 func readHome(v *visit) error {
 	v.Open, v.ByInvitation = v.mayRegister(""), v.mayRegister("any")
+	hasUsers, err := v.h.Service.HasUsers(v.r.Context())
+	v.NoUsers = err == nil && !hasUsers // the page is shown without it too
 	return nil
 }
 
@@ -114,7 +116,20 @@ func readRegister(v *visit) error {
 	if err == nil && v.Values["id"] != "" {
 		err = v.viewInvitation(token)
 	}
+	if err == nil && token == "" && v.Values["ref"] != "" && v.form == nil { // the operation of a form looks it up
+		err = v.checkReferral()
+	}
 	v.Closed = v.Closed || err != nil
+	return err
+}
+
+// checkReferral looks up the code of a referral link before the form is filled in. Where everybody may register, an
+// unknown code is only said to have no effect.
+func (v *visit) checkReferral() error {
+	err := v.h.Service.CheckReferral(v.r.Context(), loci.ReferralCode(v.Values["ref"]), v.call.Address)
+	if v.Open && loci.Is(err, loci.CodeNotFound) {
+		v.UnknownRef, err = true, nil
+	}
 	return err
 }
 

@@ -38,6 +38,8 @@ type fakeService struct {
 	closed   bool              // nobody may register without an invitation or a referral
 	shut     bool              // nobody may register
 	verified bool
+	empty    bool              // there is no account
+	invited  []loci.Invitation // of ann
 }
 
 func (s *fakeService) note(texts ...string) {
@@ -166,6 +168,27 @@ func (s *fakeService) CheckRegistration(_ context.Context, ref loci.ReferralCode
 	return nil
 }
 
+// CheckReferral knows the code "code". The address of a busy client has tried too many.
+func (s *fakeService) CheckReferral(_ context.Context, code loci.ReferralCode, _ string) error {
+	switch code {
+	case "code":
+		return nil
+	case "busy":
+		return &loci.Error{Code: loci.CodeRateLimited, Message: "Too many.", RetryAfter: 3 * time.Second}
+	}
+	return loci.Errorf(loci.CodeNotFound, "Nobody has the referral code of this link.")
+}
+
+func (s *fakeService) HasUsers(context.Context) (bool, error) { return !s.empty, nil }
+
+func (s *fakeService) Pending(context.Context, *identity.Actor,
+	loci.ListPendingInvitations) (loci.Invitations, error) {
+	if s.invited == nil {
+		return loci.Invitations{}, errors.New("a secret of ours")
+	}
+	return loci.Invitations{Invitations: s.invited}, nil
+}
+
 // ViewInvitation shows a few invitations to the holder of their token.
 func (s *fakeService) ViewInvitation(_ context.Context, _, id loci.ID,
 	token loci.InvitationToken) (i loci.Invitation, inviter string, err error) {
@@ -206,6 +229,8 @@ func table() *op.Table {
 	op.Add(t, "grant.list", "GET /v1/grants", "List.", op.Person, op.NoTool, (*fakeService).ListGrants)
 	op.Add(t, "grant.revoke", "DELETE /v1/grants/{grantId}", "End.", op.Person, op.NoTool, (*fakeService).RevokeGrant)
 	op.Add(t, "workspace.list", "GET /v1/workspaces", "List.", op.Account, op.NoTool, (*fakeService).ListWorkspaces)
+	op.Add(t, "invitation.pending", "GET /v1/workspace-invitations", "Pending.", op.Account, op.NoTool,
+		(*fakeService).Pending)
 	op.Add(t, "invitation.respond", "POST /v1/workspace-invitations/{invitationId}/respond", "Answer.", op.Account,
 		op.NoTool, (*fakeService).Respond)
 	op.Add(t, "auth.login", "POST /v1/auth/login", "In.", op.Public, op.BrowserOnly, (*fakeService).Login, op.MayCreate)
@@ -237,6 +262,7 @@ func newBrowser(t *testing.T, mail bool) *browser {
 	host := &op.Host{Service: s, Admit: s.admit, Log: slog.New(slog.NewTextHandler(log, nil))}
 	site := httpapi.Site{Origins: httpapi.NewOrigins("")}
 	server := httptest.NewServer(rest.New(rest.Options{Table: table(), Host: host, Log: quiet, Site: site,
+		ErrorPage: web.ErrorPage(site),
 		ExtraRoutes: web.Routes(web.Options{Table: table(), Host: host, Service: s, Site: site, Mail: mail,
 			Authorizer: &fakeAuthorizer{s}})}))
 	t.Cleanup(server.Close)

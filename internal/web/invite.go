@@ -5,6 +5,7 @@ import (
 	"net/url"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/op"
 )
 
 // An invitation has the contents of its page.
@@ -14,6 +15,23 @@ type invitation struct {
 	SignIn, Register                 string // paths of the pages that return to this one; Register only if allowed
 	SignedInAsOther                  bool   // another user is signed in
 }
+
+// A pending invitation waits for the answer of the user, as the start page shows it.
+type pending struct{ Workspace, Until, Path string }
+
+// readPending reads the invitations to the user. Without them the start page is shown too.
+func (v *visit) readPending() {
+	out, err := v.run("invitation.pending", v.call, op.Args{Params: []op.Param{{Name: "limit", Value: "100"}}})
+	if err != nil {
+		return
+	}
+	for _, i := range out.(loci.Invitations).Invitations {
+		v.Invitations = append(v.Invitations, pending{Workspace: i.WorkspaceName, Until: day(i.ExpiresAt),
+			Path: withQuery("/invite", url.Values{"id": {string(i.ID)}})})
+	}
+}
+
+func day(t loci.Time) string { return t.Std().UTC().Format("2 January 2006") }
 
 // closedTitles are the titles of invitations that are not pending.
 var closedTitles = map[loci.InvitationStatus]string{
@@ -58,7 +76,7 @@ func (v *visit) viewInvitation(token loci.InvitationToken) error {
 	v.Closed = false
 	v.Invite = &invitation{
 		Workspace: i.WorkspaceName, Inviter: cmp.Or(inviter, "Somebody"), Email: i.Email,
-		Until: i.ExpiresAt.Std().UTC().Format("2 January 2006"), Admin: i.Role == loci.RoleAdmin,
+		Until: day(i.ExpiresAt), Admin: i.Role == loci.RoleAdmin,
 		SignIn:          withQuery("/signin", url.Values{nextField: {v.Next}, "email": {i.Email}}),
 		SignedInAsOther: v.User.ID != "" && loci.Email(v.User.Email).Fold() != loci.Email(i.Email).Fold(),
 	}
@@ -73,5 +91,5 @@ func showAnswer(v *visit, out any) error {
 	i := out.(loci.OneInvitation).Invitation
 	v.template, v.Title, v.Answered = "home", "Loci", &i
 	v.User.EmailVerified = true // by the response
-	return readHome(v)
+	return readStart(v)
 }

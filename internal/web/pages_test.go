@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/testenv"
 )
 
@@ -48,7 +49,13 @@ func TestSignInAndOut(t *testing.T) {
 func TestRegisterPage(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t, true)
-	b.get("/register?ref=%3Cb%3E").expect(t, 200, "/register?ref=%3Cb%3E", `name="ref" value="<b>"`)
+	b.get("/register?ref=code%00").expect(t, 200, "/register?ref=code%00", `name="ref" value="code"`)
+	b.get("/register?ref=%3Cb%3E").expect(t, 200, "/register?ref=%3Cb%3E", `name="ref" value="<b>"`,
+		"Nobody has the referral code of this link")
+	if got := b.get("/register?ref=code"); strings.Contains(got.text, "Nobody has") {
+		t.Error(got.text)
+	}
+	b.get("/register?ref=busy").expect(t, 429, "/register?ref=busy", "Try again in 3s")
 	b.post("/register", "email", "new@example.com", "name", "", "ref", "code", "invitation", "", "id", "", "password",
 		password).expect(t, 200, "/", "Confirm your address: open the link")
 	testenv.Equal(t, b.calls(), "register new@example.com  code ")
@@ -56,12 +63,20 @@ func TestRegisterPage(t *testing.T) {
 
 	b = newBrowser(t, false)
 	b.closed = true
-	b.get("/").expect(t, 200, "/", "Other accounts need an invitation")
+	b.get("/").expect(t, 200, "/", "No account yet? It needs an invitation.")
+	b.empty = true
+	b.get("/signin").expect(t, 200, "/signin", "printed a setup link")
+	b.empty = false
 	b.get("/register").expect(t, 403, "/register", "You cannot register",
 		"does not create accounts for everybody", `href="/signin"`)
 	b.post("/register", "email", "bad@example.com", "ref", "unknown", "password", password).expect(t, 403, "/register",
 		"You cannot register", "does not create accounts for everybody")
 	b.get("/register?ref=code").expect(t, 200, "/register?ref=code", "Create the account")
+	got := b.get("/register?ref=WRONG")
+	got.expect(t, 404, "/register?ref=WRONG", "You cannot register", "Nobody has the referral code of this link")
+	if strings.Contains(got.raw, "<input") {
+		t.Error(got.raw)
+	}
 }
 
 func TestPagesOfferNoRegistrationWhereItIsClosed(t *testing.T) {
@@ -73,7 +88,7 @@ func TestPagesOfferNoRegistrationWhereItIsClosed(t *testing.T) {
 		"/register?id=1&invitation=abc": 403, "/invite?id=1&token=abc": 200} {
 		got := b.get(link)
 		got.expect(t, status, link, ask)
-		for _, offer := range []string{`href="/register`, "Open the whole link", "need an invitation"} {
+		for _, offer := range []string{`href="/register`, "Open the whole link", "needs an invitation"} {
 			if strings.Contains(got.raw, offer) {
 				t.Errorf("%s: %s", link, offer)
 			}
@@ -192,4 +207,27 @@ func TestHomePageSendsVerificationAgain(t *testing.T) {
 	without := newBrowser(t, false)
 	without.signIn("ann")
 	without.get("/").expect(t, 200, "/", "Your address is not confirmed", "loci admin user verify")
+}
+
+func TestStartPageShowsPendingInvitations(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t, true)
+	b.signIn("ann")
+	b.invited = []loci.Invitation{{ID: "2", WorkspaceName: "<script>Team", ExpiresAt: 1}}
+	if got := b.get("/"); strings.Contains(got.text, "Team") {
+		t.Errorf("an address that is not verified sees an invitation: %s", got.text)
+	}
+	b.verified = true
+	got := b.get("/")
+	got.expect(t, 200, "/", "Invitations", `href="/invite?id=2"`, "Answer until 1 January 1970")
+	if strings.Contains(got.raw, "<script>Team") {
+		t.Error(got.raw)
+	}
+	b.post("/key", "name", "laptop").expect(t, 200, "/key", `href="/invite?id=2"`)
+	b.invited = []loci.Invitation{}
+	if got := b.get("/"); strings.Contains(got.text, "invitations") {
+		t.Error(got.text)
+	}
+	b.invited = nil // the list fails
+	b.get("/").expect(t, 200, "/", "Signed in")
 }

@@ -19,10 +19,13 @@ type program struct {
 // maxPrograms is the most grants of a user, and the most items of a page of the list.
 const maxPrograms = "100"
 
-// readStart reads what the start page shows. The page of a new key is shown without the list of programs too.
+// readStart reads what the start page shows. The page of a new key is shown without its lists too.
 func readStart(v *visit) error {
 	if v.User.ID != "" && v.h.Table.Op("grant.list") != nil {
 		v.readPrograms()
+	}
+	if v.User.EmailVerified && v.h.Table.Op("invitation.pending") != nil {
+		v.readPending()
 	}
 	return readHome(v)
 }

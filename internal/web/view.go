@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"html/template"
 	"net/url"
+	"strings"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/web/style"
 )
 
 // A view has the contents of a page.
@@ -18,6 +20,9 @@ type view struct {
 	User     loci.User
 
 	Alert          string            // the message of a refusal
+	Code           loci.Code         // of a refusal
+	RequestID      string            // of a refused request
+	SignInFirst    bool              // the request needs a sign-in
 	FieldErrors    map[string]string // messages at fields
 	Values         map[string]string // fields of the link or the form, without passwords
 	IdempotencyKey string
@@ -27,9 +32,13 @@ type view struct {
 	Sent           bool   // the mail that verifies the address was sent again
 	Open           bool   // anybody may register
 	ByInvitation   bool   // the holder of an invitation or a referral may register
+	NoUsers        bool   // the server has no account yet
+	UnknownRef     bool   // the referral code of the link is unknown, and not needed
 	Key            string // a new API key
 	Invite         *invitation
 	Answered       *loci.Invitation // the invitation that was just answered
+
+	Invitations []pending // those to the user that wait for an answer
 
 	Programs   []program // those that use the workspaces of the user
 	NoPrograms bool      // their list could not be read
@@ -47,6 +56,12 @@ type view struct {
 	focus      bool // a field has the focus
 }
 
+// Server returns the host of the server, which tells its pages from those of another one.
+func (v *view) Server() string {
+	_, host, _ := strings.Cut(v.Base, "://")
+	return host
+}
+
 // Path returns the path of a page that leads to the next page as this one does.
 func (v *view) Path(page string) string {
 	if v.Next == "/" {
@@ -57,6 +72,9 @@ func (v *view) Path(page string) string {
 
 // Style returns the path of the style sheet of all pages.
 func (*view) Style() string { return stylePath }
+
+// Icon returns the icon of all pages.
+func (*view) Icon() template.URL { return template.URL(style.Icon) }
 
 // Script returns the script of all pages. They work without it.
 func (*view) Script() template.JS { return template.JS(script) }

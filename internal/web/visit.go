@@ -174,15 +174,13 @@ func (v *visit) respond(err error) {
 	status := http.StatusOK
 	if err != nil {
 		e := loci.AsError(err)
-		status, v.Alert = e.Code.Status(), e.Message
-		switch message := v.page.messages[e.Code]; {
-		case message != "" && v.template == v.page.template:
-			v.Alert = message
-		case e.Code == loci.CodeRateLimited && e.RetryAfter > 0:
-			v.Alert = "There were too many attempts. Try again in " + e.RetryAfter.Round(time.Second).String() + "."
-		case e.Code == loci.CodeInternalError:
-			v.Alert = "Something failed on our side: try again. Name the request " + v.call.RequestID +
-				" when you report it."
+		status = e.Code.Status()
+		v.explain(e, v.call.RequestID)
+		if v.template == v.page.template && v.page.messages[e.Code] != "" {
+			v.Alert = v.page.messages[e.Code]
+		}
+		if v.template == "problem" && v.Advice == "" {
+			v.Title = problemTitle(e.Code)
 		}
 		httpapi.SetErrorHeaders(v.w.Header(), v.r, e, nil)
 	}

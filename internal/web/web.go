@@ -17,6 +17,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/httpapi"
 	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/web/style"
 )
 
 // Options are the settings of the transport.
@@ -39,6 +40,10 @@ type Service interface {
 	CheckResetLink(ctx context.Context, token string) error
 	// CheckRegistration returns nil if the policy of the server allows a registration with these links.
 	CheckRegistration(ctx context.Context, ref loci.ReferralCode, invitation loci.InvitationToken) error
+	// CheckReferral returns NotFound for a referral code that is no user's. The attempts of an address are bounded.
+	CheckReferral(ctx context.Context, code loci.ReferralCode, address string) error
+	// HasUsers reports whether the server has an account.
+	HasUsers(ctx context.Context) (bool, error)
 	// ViewInvitation returns an invitation and the name of its inviter. It does so for the holder of its token, and for
 	// the signed-in user with its verified address.
 	ViewInvitation(ctx context.Context, userID, id loci.ID,
@@ -50,12 +55,11 @@ var files embed.FS
 
 var (
 	templates = template.Must(template.ParseFS(files, "page/*.html"))
-	style     = readFile("page/page.css")
 	script    = readFile("page/page.js")
 
 	scriptHash = hash(script)
 	// stylePath changes with the style sheet, so that browsers keep each for good.
-	stylePath = "/page.css?v=" + url.QueryEscape(hash(style)[:12])
+	stylePath = "/page.css?v=" + url.QueryEscape(hash(style.Sheet)[:12])
 )
 
 // policy returns the Content-Security-Policy of a page. It allows the style sheet of the server, the page's own script
@@ -143,7 +147,7 @@ func (p *page) describe() map[string]any {
 func serveStyle(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/css; charset=utf-8")
 	w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
-	_, _ = w.Write([]byte(style)) // a client that has left reads nothing
+	_, _ = w.Write([]byte(style.Sheet)) // a client that has left reads nothing
 }
 
 // acceptsHTML reports whether a client can show a page. A program that accepts other types alone cannot.
@@ -163,7 +167,7 @@ func (h *handler) showPage(p *page) http.HandlerFunc {
 		query := r.URL.Query()
 		v.Next = h.ownPath(query.Get("next"))
 		for _, name := range p.params {
-			v.Values[name] = strings.ToValidUTF8(query.Get(name), "")
+			v.Values[name] = strings.ReplaceAll(strings.ToValidUTF8(query.Get(name), ""), "\x00", "")
 		}
 		err := v.identify()
 		if err != nil {

@@ -160,7 +160,7 @@ func TestRefusalIsShownAtItsField(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t, true)
 	got := b.post("/register", "email", "new@example.com", "name", `"><script>`, "password", "secretly!")
-	got.expect(t, 400, "/register", "<title>Error: Create an account</title>",
+	got.expect(t, 400, "/register", "<title>Error: Create an account · ",
 		`<li><a href="#password">Password must have at least 10 characters.</a></li>`,
 		`<p class="fault" id="password-fault">Password must have at least 10 characters.</p>`,
 		`aria-invalid="true" aria-describedby="password-fault" autofocus>`, `value="new@example.com"`)

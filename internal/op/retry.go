@@ -1,0 +1,41 @@
+package op
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/loci-memory/loci"
+)
+
+// RetryMessage returns the message of a limit or of a busy server with the time to wait. Other messages stay.
+func RetryMessage(e *loci.Error) string {
+	if e.RetryAfter <= 0 || e.Code != loci.CodeRateLimited && e.Code != loci.CodeUnavailable {
+		return e.Message
+	}
+	wait := waitText(e.RetryAfter)
+	switch message := strings.Replace(e.Message, "Retry-After seconds", wait, 1); {
+	case strings.Contains(message, wait):
+		return message
+	default:
+		return strings.TrimSuffix(message, ".") + ". Try again in " + wait + "."
+	}
+}
+
+// waitText returns a time in its largest unit of which there are two, rounded up.
+func waitText(d time.Duration) string {
+	unit, name := time.Second, "second"
+	for _, u := range []struct {
+		d    time.Duration
+		name string
+	}{{time.Minute, "minute"}, {time.Hour, "hour"}, {24 * time.Hour, "day"}} {
+		if d >= 2*u.d {
+			unit, name = u.d, u.name
+		}
+	}
+	n := (d + unit - 1) / unit
+	if n == 1 {
+		return "1 " + name
+	}
+	return fmt.Sprintf("%d %ss", n, name)
+}
