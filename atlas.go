@@ -49,14 +49,14 @@ const InboxName = "Inbox"
 
 // An Atlas is a knowledge base: memories on one subject.
 type Atlas struct {
-	ID          ID              `json:"id" jsonschema:"UUIDv7"`
-	WorkspaceID ID              `json:"workspaceId" id:"workspace"`
-	Name        string          `json:"name"`
+	ID          ID              `json:"id" jsonschema:"UUIDv7" write:"show"`
+	WorkspaceID ID              `json:"workspaceId" id:"workspace" write:"show"`
+	Name        string          `json:"name" write:"show"`
 	Keywords    []string        `json:"keywords" jsonschema:"Keywords that route memories to this atlas"`
 	Description string          `json:"description"`
 	Default     bool            `json:"default" jsonschema:"The Inbox of its workspace"`
 	MemoryCount int             `json:"memoryCount" jsonschema:"Memories of any status"`
-	Status      ContainerStatus `json:"status"`
+	Status      ContainerStatus `json:"status" write:"show"`
 	CreatedAt   Time            `json:"createdAt"`
 	UpdatedAt   Time            `json:"updatedAt"`
 }

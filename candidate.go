@@ -34,19 +34,19 @@ func (CandidateContent) Rule() Rule {
 
 // A Candidate is a piece of knowledge of a session that may become a memory.
 type Candidate struct {
-	ID            ID                `json:"id" jsonschema:"UUIDv7"`
-	SessionID     ID                `json:"sessionId"`
+	ID            ID                `json:"id" jsonschema:"UUIDv7" write:"show"`
+	SessionID     ID                `json:"sessionId" write:"show"`
 	UnitID        ID                `json:"unitId,omitzero" show:"-"`
 	Content       string            `json:"content" jsonschema:"Markdown" show:"text"`
-	Title         string            `json:"title"`
+	Title         string            `json:"title" write:"show"`
 	Type          MemoryType        `json:"type" show:"unless=note"`
 	Tags          []string          `json:"tags" show:"unless=[]"`
 	Confidence    *Confidence       `json:"confidence,omitzero"`
 	Evidence      string            `json:"evidence,omitzero" jsonschema:"Its basis"`
 	SourceEventID string            `json:"sourceEventId,omitzero" jsonschema:"The event that it was extracted from"`
-	Status        CandidateStatus   `json:"status"`
-	MemoryID      ID                `json:"memoryId,omitzero" jsonschema:"The memory that it became, or that has its content"`
-	Similar       []SimilarToMemory `json:"similar" jsonschema:"Active memories with nearly the same content, best first" show:"unless=[]"`
+	Status        CandidateStatus   `json:"status" write:"show"`
+	MemoryID      ID                `json:"memoryId,omitzero" jsonschema:"The memory that it became, or that has its content" write:"show"`
+	Similar       []SimilarToMemory `json:"similar" jsonschema:"Active memories with nearly the same content, best first" show:"unless=[]" write:"show"`
 	CreatedAt     Time              `json:"createdAt"`
 	UpdatedAt     Time              `json:"updatedAt" show:"-"`
 

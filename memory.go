@@ -125,15 +125,15 @@ func (SourceText) Rule() Rule { return Rule{MinLength: 1, MaxLength: 1024} }
 
 // A Memory is one durable piece of knowledge. The tags show state how commands and tools show it.
 type Memory struct {
-	ID          ID           `json:"id" jsonschema:"UUIDv7"`
+	ID          ID           `json:"id" jsonschema:"UUIDv7" write:"show"`
 	WorkspaceID ID           `json:"workspaceId" id:"workspace" show:"-"`
-	AtlasID     ID           `json:"atlasId"`
-	Title       string       `json:"title" show:"heading"`
+	AtlasID     ID           `json:"atlasId" write:"name"`
+	Title       string       `json:"title" show:"heading" write:"show"`
 	Content     string       `json:"content" jsonschema:"Markdown" show:"text"`
 	Type        MemoryType   `json:"type" show:"unless=note"`
 	Tags        []string     `json:"tags" show:"unless=[]"`
-	Status      MemoryStatus `json:"status" show:"unless=active"`
-	Version     int          `json:"version" jsonschema:"Increases by one with each change" show:"-"`
+	Status      MemoryStatus `json:"status" show:"unless=active" write:"show"`
+	Version     int          `json:"version" jsonschema:"Increases by one with each change" show:"-" write:"show"`
 	CreatedBy   ID           `json:"createdBy" jsonschema:"The user who created it" show:"-"`
 	AgentID     ID           `json:"agentId,omitzero" jsonschema:"The agent that created it" show:"-"`
 	SessionID   ID           `json:"sessionId,omitzero" jsonschema:"The session that it was made in" show:"-"`
@@ -147,10 +147,11 @@ type Memory struct {
 	Confidence   *Confidence `json:"confidence,omitzero" show:"-"`
 	ValidUntil   Time        `json:"validUntil,omitzero" show:"-"`
 	Expired      bool        `json:"expired,omitzero" jsonschema:"validUntil is past"`
-	SupersededBy ID          `json:"supersededBy,omitzero" jsonschema:"The memory that replaces it"`
+	SupersededBy ID          `json:"supersededBy,omitzero" jsonschema:"The memory that replaces it" write:"show"`
 	Supersedes   []ID        `json:"supersedes,omitzero" jsonschema:"The memories that it replaces" show:"-"`
 	ArchivedAt   Time        `json:"archivedAt,omitzero" show:"-"`
 	TitleDerived bool        `json:"titleDerived,omitzero" jsonschema:"Nobody gave the title: it follows the content" show:"-"`
+	Unchanged    bool        `json:"unchanged,omitzero" jsonschema:"In the answer of a write that found nothing to change" write:"show"`
 
 	// AttachmentIDs are those of the active attachments. Only the server knows them, for the entity tag.
 	AttachmentIDs []ID `json:"-"`
@@ -193,15 +194,16 @@ type Routing struct {
 // A NewMemory is a memory in the response to its creation.
 type NewMemory struct {
 	Memory
-	Routing     Routing      `json:"routing"`
-	DuplicateOf ID           `json:"duplicateOf,omitzero" jsonschema:"An active memory of that atlas with equal content"`
-	Similar     []Similarity `json:"similar" jsonschema:"Active memories of the workspace with nearly the same content, best first"`
+	Routing     Routing      `json:"routing" write:"show"`
+	DuplicateOf ID           `json:"duplicateOf,omitzero" jsonschema:"An active memory of that atlas with equal content" write:"show"`
+	Similar     []Similarity `json:"similar" jsonschema:"Active memories of the workspace with nearly the same content, best first" write:"show"`
 }
 
 // Similarity names a similar memory.
 type Similarity struct {
 	ID    ID      `json:"id"`
 	Score float64 `json:"score" jsonschema:"0 to 1; 1 is the same text"`
+	Title string  `json:"title"`
 }
 
 // OnDuplicate is the action for an active memory of the atlas with equal content.

@@ -52,14 +52,14 @@ type MessageSender struct {
 
 // A Message is a text from one agent to another, or to all agents of a workspace.
 type Message struct {
-	ID          ID            `json:"id" jsonschema:"UUIDv7"`
-	WorkspaceID ID            `json:"workspaceId" id:"workspace"`
+	ID          ID            `json:"id" jsonschema:"UUIDv7" write:"show"`
+	WorkspaceID ID            `json:"workspaceId" id:"workspace" write:"show"`
 	From        MessageSender `json:"from"`
 	To          ID            `json:"to,omitzero" jsonschema:"The agent, if it is not a broadcast"`
 	Broadcast   bool          `json:"broadcast,omitzero" show:"unless=false"`
 	Subject     string        `json:"subject"`
 	Content     string        `json:"content" show:"text"`
-	ThreadID    ID            `json:"threadId" jsonschema:"The first message of the thread"`
+	ThreadID    ID            `json:"threadId" jsonschema:"The first message of the thread" write:"show"`
 	ReplyTo     ID            `json:"replyTo,omitzero"`
 	CreatedAt   Time          `json:"createdAt"`
 }

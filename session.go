@@ -100,31 +100,31 @@ type SessionCounts struct {
 
 // A Session is the durable record of an agent's task.
 type Session struct {
-	ID          ID            `json:"id" jsonschema:"UUIDv7"`
+	ID          ID            `json:"id" jsonschema:"UUIDv7" write:"show"`
 	WorkspaceID ID            `json:"workspaceId" id:"workspace" show:"-"`
-	AtlasID     ID            `json:"atlasId"`
-	Task        string        `json:"task"`
+	AtlasID     ID            `json:"atlasId" write:"name"`
+	Task        string        `json:"task" write:"show"`
 	Kind        SessionKind   `json:"kind" show:"unless=manual"`
 	Adapter     Adapter       `json:"adapter,omitzero"`
 	ExternalID  string        `json:"externalId,omitzero" jsonschema:"The id that its client gave it" show:"-"`
 	SourceName  string        `json:"sourceName,omitzero" show:"-"`
-	Status      SessionStatus `json:"status"`
-	Archived    bool          `json:"archived" show:"unless=false"`
+	Status      SessionStatus `json:"status" write:"show"`
+	Archived    bool          `json:"archived" show:"unless=false" write:"show"`
 	UserID      ID            `json:"userId"`
 	AgentID     ID            `json:"agentId,omitzero"`
 	Summary     string        `json:"summary,omitzero" jsonschema:"Markdown"`
 	Snapshot    string        `json:"snapshot,omitzero" jsonschema:"What finalize wrote, as Markdown; lists omit it" show:"text"`
-	MemoryID    ID            `json:"memoryId,omitzero" jsonschema:"The memory of the unit finalized last"`
+	MemoryID    ID            `json:"memoryId,omitzero" jsonschema:"The memory of the unit finalized last" write:"show"`
 	StartedAt   Time          `json:"startedAt"`
 	EndedAt     Time          `json:"endedAt,omitzero"`
 	CreatedAt   Time          `json:"createdAt" show:"-"`
 	UpdatedAt   Time          `json:"updatedAt"`
-	Counts      SessionCounts `json:"counts"`
+	Counts      SessionCounts `json:"counts" write:"show"`
 }
 
 // A Checkpoint is a note on the progress of a session.
 type Checkpoint struct {
-	Number    int    `json:"number" jsonschema:"Counts from 1 within the session"`
+	Number    int    `json:"number" jsonschema:"Counts from 1 within the session" write:"show"`
 	Summary   string `json:"summary" jsonschema:"Markdown"`
 	CreatedAt Time   `json:"createdAt"`
 	UpdatedAt Time   `json:"updatedAt" show:"-"`

@@ -58,13 +58,13 @@ type Settings struct {
 
 // A Workspace has atlases and members.
 type Workspace struct {
-	ID          ID              `json:"id" jsonschema:"UUIDv7" id:"workspace"`
-	Name        string          `json:"name"`
-	Kind        WorkspaceKind   `json:"kind"`
-	Role        Role            `json:"role" jsonschema:"The caller's role"`
+	ID          ID              `json:"id" jsonschema:"UUIDv7" id:"workspace" write:"show"`
+	Name        string          `json:"name" write:"show"`
+	Kind        WorkspaceKind   `json:"kind" write:"show"`
+	Role        Role            `json:"role" jsonschema:"The caller's role" write:"show"`
 	MemberCount int             `json:"memberCount"`
 	AtlasCount  int             `json:"atlasCount"`
-	Status      ContainerStatus `json:"status"`
+	Status      ContainerStatus `json:"status" write:"show"`
 	Settings    Settings        `json:"settings"`
 	CreatedAt   Time            `json:"createdAt"`
 	UpdatedAt   Time            `json:"updatedAt"`

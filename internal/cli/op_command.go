@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"net/http"
 	"strings"
 	"time"
@@ -164,7 +163,6 @@ func (p *program) callOp(ctx context.Context, printer *output.Printer, caller op
 	printer.ETag = c.ETag
 	if !p.JSON {
 		printer.Names = r.ContainerNames(ctx, o, raw)
-		maps.Copy(printer.Names, r.SimilarTitles(ctx, raw))
 		printer.People, printer.ShowUsers = r.PersonNames(ctx, input, raw), records.ShowsUsers(input)
 	}
 	return raw, nil

@@ -11,7 +11,6 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/cli/console"
 	"github.com/loci-memory/loci/internal/cli/output"
-	"github.com/loci-memory/loci/internal/cli/records"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/testenv"
 )
@@ -69,16 +68,15 @@ func TestAllFlagJoinsPages(t *testing.T) {
 func TestSimilarShowsTitles(t *testing.T) {
 	t.Parallel()
 	d := newTestTerminal(t)
-	host, similarOp := d.service.host(), newFakeOp[loci.SimilarMemories, loci.Similar]("memory.similar")
+	similarOp := newFakeOp[loci.SimilarMemories, loci.Similar]("memory.similar")
 	p := &output.Printer{Console: &console.Console{Out: &d.out, Err: &d.err}}
 	for raw, want := range map[string]string{
 		`{"ok":true,"memory":{"id":"` + fakeTwinID + `","similar":[{"id":"` + fakeID +
-			`","score":0.9},{"id":"gone","score":0.8}]}}`: `similar  "Rock" (` + fakeID + `, 0.9), gone (0.8)`,
-		`{"ok":true,"similar":[{"id":"` + fakeID + `","score":0.9}]}`: fakeID +
+			`","score":0.9,"title":"Rock"},{"id":"gone","score":0.8}]}}`: `similar  "Rock" (` + fakeID + `, 0.9), gone (0.8)`,
+		`{"ok":true,"similar":[{"id":"` + fakeID + `","score":0.9,"title":"Rock"}]}`: fakeID +
 			"  0.9    Rock",
 	} {
 		d.out.Reset()
-		p.Names = records.Reader{Caller: host, Table: d.table}.SimilarTitles(t.Context(), []byte(raw))
 		if err := p.Print(similarOp, []byte(raw)); err != nil || !strings.Contains(d.out.String(), want) {
 			t.Errorf("%v: %s, want %s", err, d.out.String(), want)
 		}

@@ -171,7 +171,8 @@ func checkAgreement(t *testing.T, h *testServer, o *op.Op, e testCase) {
 		}
 		expected := first.object
 		if w.name == "tool" || w.name == "pipe" {
-			expected = briefFields(o.Name, expected)
+			expected = briefFields(o, expected)
+			nameIDs(t, a.object)
 		}
 		if got, want := normalize(t, a.object, e.lenient), normalize(t, expected, e.lenient); got != want {
 			t.Errorf("%s, %s: %s answers\n%s\nand the host\n%s", o.Name, e.name, w.name, got, want)
@@ -179,9 +180,61 @@ func checkAgreement(t *testing.T, h *testServer, o *op.Op, e testCase) {
 	}
 }
 
+// writtenFields are the fields of a record that the answer of a writing tool shows, by the name of the record.
+var writtenFields = map[string][]string{
+	"memory": {"id", "atlasId", "title", "status", "version", "supersededBy", "unchanged", "routing", "duplicateOf",
+		"similar"},
+	"atlas": {"id", "workspaceId", "name", "status"}, "workspace": {"id", "name", "kind", "role", "status"},
+	"session":    {"id", "atlasId", "task", "status", "archived", "memoryId", "counts"},
+	"checkpoint": {"number"}, "candidate": {"id", "sessionId", "title", "status", "memoryId", "similar"},
+	"message": {"id", "workspaceId", "threadId"},
+}
+
+// writtenRecord returns a record as the answer of a writing tool shows it.
+func writtenRecord(name string, record any) any {
+	whole, isRecord := record.(args)
+	fields := writtenFields[name]
+	if fields == nil || !isRecord {
+		return record
+	}
+	out := args{}
+	for _, field := range fields {
+		if value, ok := whole[field]; ok {
+			if text, ok := value.(string); ok && len(text) > 80 {
+				value = text[:80]
+			}
+			out[field] = value
+		}
+	}
+	return out
+}
+
+// nameIDs replaces the atlas of each written record by its id. It has a name.
+func nameIDs(t *testing.T, object args) {
+	t.Helper()
+	for _, record := range object {
+		record, _ := record.(args)
+		atlas, _ := record["atlas"].(args)
+		if record["atlas"] == nil || record["markdown"] != nil {
+			continue
+		}
+		if name, _ := atlas["name"].(string); name == "" || len(atlas) != 2 {
+			t.Errorf("the atlas is %v", atlas)
+		}
+		delete(record, "atlas")
+		record["atlasId"] = atlas["id"]
+	}
+}
+
 // briefFields returns an answer as a tool shows it: its records without fields that agents do not need.
-func briefFields(name string, object args) args {
-	out := mergeArgs(object, nil)
+func briefFields(o *op.Op, object args) args {
+	name, out := o.Name, mergeArgs(object, nil)
+	if !o.ReadOnly && object["code"] == nil {
+		for record := range object {
+			out[record] = writtenRecord(record, object[record])
+		}
+		return out
+	}
 	short := func(record any, usual args, without ...string) any {
 		brief := mergeArgs(record.(args), nil)
 		for _, name := range without {
@@ -217,8 +270,6 @@ func briefFields(name string, object args) args {
 	case name == "agent.list":
 		out["agents"] = each(object["agents"], args{"status": "active"},
 			"workspaceIds", "keyId", "createdAt", "updatedAt")
-	case name == "session.start":
-		out["session"] = short(object["session"], usualSession, hiddenOfSession...)
 	case name == "session.list":
 		out["sessions"] = each(object["sessions"], usualSession, hiddenOfSession...)
 	case name == "session.get":

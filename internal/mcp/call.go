@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"strings"
 
-	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/httpapi"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/resolve"
@@ -69,7 +67,7 @@ const maxRetries = 6
 // runTool calls the operation and returns its answer, cut to maxResult bytes. A page with too many items is requested
 // again with as many as fit: its cursor then continues after the last that is shown. Only reads are repeated.
 func (d *Server) runTool(ctx context.Context, t *tool, c *op.Call, args []byte) ([]byte, error) {
-	args, offset, err := t.prepareArguments(args)
+	args, part, err := t.prepareArguments(args)
 	if err == nil && isObject(args) {
 		args, err = d.recordLists(c).Expand(ctx, t.op, args)
 	}
@@ -80,7 +78,11 @@ func (d *Server) runTool(ctx context.Context, t *tool, c *op.Call, args []byte) 
 	if err != nil {
 		return nil, err
 	}
-	out, maxItems := t.truncate(raw, offset)
+	if t.readsText {
+		return readPart(raw, part, t.shown)
+	}
+	names := d.nameFunc(ctx, c)
+	out, maxItems := t.truncate(raw, names)
 	for try := 0; out == nil && t.op.ReadOnly && try < maxRetries; try++ {
 		smaller, ok := t.reduceArguments(args, maxItems)
 		if !ok {
@@ -90,7 +92,7 @@ func (d *Server) runTool(ctx context.Context, t *tool, c *op.Call, args []byte) 
 		if raw, err = d.Caller.Call(ctx, t.op, c, op.Args{JSON: args}); err != nil {
 			return nil, err
 		}
-		out, maxItems = t.truncate(raw, offset)
+		out, maxItems = t.truncate(raw, names)
 	}
 	switch {
 	case out != nil:
@@ -120,14 +122,34 @@ func (d *Server) recordLists(c *op.Call) resolve.Reader {
 		}}
 }
 
-// truncate returns the answer raw as the tool shows it, or the number of items of its list that fit.
-func (t *tool) truncate(raw []byte, offset int) (out []byte, maxItems int) {
-	if t.shown.TrimsLists {
-		raw = projection{t.shown}.apply(raw)
+// nameFunc returns the names of records for the answer of a write. A name that cannot be read is left out.
+func (d *Server) nameFunc(ctx context.Context, c *op.Call) nameFunc {
+	return func(resource string, id []byte) []byte {
+		get := d.Table.Op(resource + ".get")
+		if get == nil {
+			return nil
+		}
+		const page = 1 // it counts as a part of the call
+		raw, err := d.recordLists(c).Call(ctx, get, []byte(`{"`+resource+`Id":`+string(id)+`}`), page)
+		if err != nil {
+			return nil
+		}
+		record, _ := removeMember(raw, resource)
+		name, _ := removeMember(record, "name")
+		return name
 	}
-	out, maxItems = truncateResult(raw, offset, t.listTextLimit, t.shown)
+}
+
+// truncate returns the answer raw as the tool shows it, or the number of items of its list that fit.
+func (t *tool) truncate(raw []byte, names nameFunc) (out []byte, maxItems int) {
+	if !t.op.ReadOnly {
+		raw = projection{t.shown, names}.apply(raw)
+	} else if t.shown.TrimsLists {
+		raw = projection{t.shown, nil}.apply(raw)
+	}
+	out, maxItems = truncateResult(raw, t.shown)
 	if out == nil && t.cutsLists {
-		out = truncateLists(raw, t.listTextLimit, t.shown, !t.op.ReadOnly)
+		out = truncateLists(raw, t.shown, !t.op.ReadOnly)
 	}
 	return out, maxItems
 }
@@ -152,9 +174,8 @@ func (t *tool) reduceArguments(args []byte, maxItems int) (smaller []byte, ok bo
 	return addNumber(rest, f.Name, max(1, min(n, f.ToolDefault)*3/4)), true
 }
 
-// prepareArguments returns the arguments as the operation wants them, with defaults and without the offset, which is
-// negative for a tool without one.
-func (t *tool) prepareArguments(args []byte) (rest []byte, offset int, err error) {
+// prepareArguments returns the arguments as the operation wants them, with defaults and without the part.
+func (t *tool) prepareArguments(args []byte) (rest []byte, part int, err error) {
 	if string(args) == "null" {
 		args = nil // some clients send it for none
 	}
@@ -166,25 +187,8 @@ func (t *tool) prepareArguments(args []byte) (rest []byte, offset int, err error
 			args = addNumber(args, f.Name, f.ToolDefault)
 		}
 	}
-	if !t.readsText {
-		return args, -1, nil
+	if t.readsText {
+		return cutPart(args)
 	}
-	given, rest := removeMember(args, offsetArgument)
-	if given == nil {
-		return args, 0, nil
-	}
-	if again, _ := removeMember(rest, offsetArgument); again != nil {
-		return nil, 0, loci.Errorf(loci.CodeInvalidQuery, "offset is given twice")
-	}
-	if s, ok := text(given); ok {
-		given = []byte(strings.TrimSpace(s)) // as lenient as the arguments of the operation
-	}
-	if len(given) == 0 || string(given) == "null" {
-		return rest, 0, nil
-	}
-	offset, ok := integer(given)
-	if !ok {
-		return nil, 0, loci.Errorf(loci.CodeInvalidQuery, "offset must be an integer of at least 0")
-	}
-	return rest, offset, nil
+	return args, 0, nil
 }

@@ -94,7 +94,7 @@ func FuzzTruncateResult(f *testing.F) {
 	} {
 		f.Add([]byte(seed), 3)
 	}
-	f.Fuzz(func(t *testing.T, item []byte, offset int) {
+	f.Fuzz(func(t *testing.T, item []byte, part int) {
 		if !json.Valid(item) || len(item) > 4096 {
 			return
 		}
@@ -102,7 +102,12 @@ func FuzzTruncateResult(f *testing.F) {
 		list := bytes.Repeat(append(bytes.Clone(item), ','), 300)
 		raw := append(append(append(append([]byte(`{"content":`), long...), `,"list":[`...), list[:len(list)-1]...),
 			`]}`...)
-		out, maxItems := truncateResult(raw, max(-1, offset), maxResult, op.Presentation{Text: "content"})
+		shown := op.Presentation{Text: "content"}
+		read, err := readPart(raw, max(0, part), shown)
+		if err == nil && (!json.Valid(read) || len(read) > maxResult) {
+			t.Fatalf("%d bytes: %s", len(read), read)
+		}
+		out, maxItems := truncateResult(raw, shown)
 		if out != nil && (!json.Valid(out) || len(out) > maxResult) {
 			t.Fatalf("%d bytes: %s", len(out), out)
 		}

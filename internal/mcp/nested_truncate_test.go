@@ -124,13 +124,13 @@ func TestTruncateKeepsMarkdownWhole(t *testing.T) {
 	t.Parallel()
 	text, long := strings.Repeat("m", 20_000), strings.Repeat("c", 40_000)
 	shown := op.Presentation{Whole: "markdown"}
-	out, _ := truncateResult([]byte(`{"groups":[{"memories":[{"content":"`+long+`"}]}],"markdown":"`+text+`"}`), -1,
-		maxResult, shown)
+	out, _ := truncateResult([]byte(`{"groups":[{"memories":[{"content":"`+long+`"}]}],"markdown":"`+text+`"}`),
+		shown)
 	if !strings.Contains(string(out), `"markdown":"`+text+`"`) || !strings.Contains(string(out), `"truncated":true`) ||
 		len(out) > maxResult {
 		t.Errorf("%d bytes: %.100s", len(out), out)
 	}
-	if out, _ := truncateResult([]byte(`{"groups":[],"markdown":"`+long+`"}`), -1, maxResult, shown); out != nil {
+	if out, _ := truncateResult([]byte(`{"groups":[],"markdown":"`+long+`"}`), shown); out != nil {
 		t.Errorf("a text of %d bytes was cut to %d", len(long), len(out))
 	}
 }

@@ -37,7 +37,7 @@ func TestProjectionOfListIsSmall(t *testing.T) {
 				Highlights: []string{content}}, {Memory: m, Score: 12.3456, Highlights: []string{content}}}},
 		} {
 			raw := testenv.Must(op.Encode(answer))(t)
-			b := projection{op.NewPresentation(reflect.TypeOf(answer))}
+			b := projection{op.NewPresentation(reflect.TypeOf(answer)), nil}
 			var shown struct{ Memories []map[string]json.RawMessage }
 			if err := json.Unmarshal(b.apply(raw), &shown); err != nil || len(shown.Memories) < 2 {
 				t.Fatalf("%s: %v", name, err)
@@ -88,7 +88,7 @@ func projectedTitle(t *testing.T, answer any) json.RawMessage {
 	t.Helper()
 	raw := testenv.Must(op.Encode(answer))(t)
 	var shown struct{ Memories []map[string]json.RawMessage }
-	b := projection{op.NewPresentation(reflect.TypeOf(answer))}
+	b := projection{op.NewPresentation(reflect.TypeOf(answer)), nil}
 	if err := json.Unmarshal(b.apply(raw), &shown); err != nil || len(shown.Memories) != 1 {
 		t.Fatalf("%v: %s", err, raw)
 	}
@@ -119,15 +119,15 @@ func TestProjectionOmitsDefaults(t *testing.T) {
 	for in, want := range map[string]string{
 		`{"ok":true, "records": [ ]}`: `{"ok":true,"records":[]}`,
 		`{"records":[{"name":"a","state":"well","marks":[],"owner":"o","content":"c","spots":["c"]},{"name":"b",` +
-			`"state":"ill","marks":["m"],"content":"` + long + `x","spots":["x"]}],` +
+			`"state":"ill","marks":["m"],"content":"` + long + `x","spots":["` + long + `"]}],` +
 			`"more":{"owner":1}}`: `{"records":[{"name":"a","content":"c"},{"name":"b","state":"ill",` +
-			`"marks":["m"],"content":"` + long + `x","spots":["x"]}],"more":{"owner":1}}`,
+			`"marks":["m"],"content":"` + long + `","truncated":true}],"more":{"owner":1}}`,
 		`{"records":[{"content":"` + long +
 			`","spots":["é"]}]}`: `{"records":[{"content":"` + long + `"}]}`,
 		`{"groups":[{"parts":[{"name":"a","owner":"o"},{"name":"b","state":"x"}]},` +
 			`{"parts":[]}]}`: `{"groups":[{"parts":[{},{"state":"x"}]},{"parts":[]}]}`,
 	} {
-		b := projection{op.NewPresentation(reflect.TypeFor[answer]())}
+		b := projection{op.NewPresentation(reflect.TypeFor[answer]()), nil}
 		if got := b.apply([]byte(in)); string(got) != want {
 			t.Errorf("%s becomes\n%s, want\n%s", in, got, want)
 		}
@@ -137,5 +137,42 @@ func TestProjectionOmitsDefaults(t *testing.T) {
 	}
 	if b := op.NewPresentation(reflect.TypeFor[loci.Atlases]()); b.TrimsLists {
 		t.Error("a list of which nothing is omitted is trimmed")
+	}
+}
+
+func TestWriteShowsWhatCallerCannotKnow(t *testing.T) {
+	t.Parallel()
+	const secret = "what was sent"
+	m := fullMemory(strings.Repeat(secret+" ", 200))
+	m.Title, m.SupersededBy, m.Unchanged = strings.Repeat("é", 90), m.ID, true
+	m.Tags = []string{secret}
+	similar := loci.Similarity{ID: m.ID, Score: .9, Title: strings.Repeat("t", 90)}
+	names := func(resource string, id []byte) []byte {
+		if resource != "atlas" || string(id) != `"`+string(m.AtlasID)+`"` {
+			return nil
+		}
+		return []byte(`"Hosts"`)
+	}
+	brief := `"id":"` + string(m.ID) + `","atlas":{"id":"` + string(m.ID) + `","name":"Hosts"},"title":"` +
+		strings.Repeat("é", 80) + `","status":"active","version":12,"supersededBy":"` + string(m.ID) +
+		`","unchanged":true`
+	three := strings.Repeat(`,{"id":"`+string(m.ID)+`","score":0.9,"title":"`+strings.Repeat("t", 80)+
+		`"}`, 3)[1:]
+	for name, test := range map[string]struct {
+		answer any
+		want   string
+	}{
+		"one": {loci.OneMemory{Memory: m}, `{"ok":true,"memory":{` + brief + `}}`},
+		"new": {loci.CreatedMemory{Memory: loci.NewMemory{Memory: m, Routing: loci.Routing{AtlasID: m.ID,
+			Matched: []string{"a", "b"}}, DuplicateOf: m.ID, Similar: []loci.Similarity{similar, similar, similar,
+			similar}}}, `{"ok":true,"memory":{` + brief + `,"routing":{"atlasId":"` + string(m.ID) +
+			`","matched":["a","b"]},"duplicateOf":"` + string(m.ID) + `","similar":[` + three + `]}}`},
+		"nothing": {loci.Empty{}, `{"ok":true}`},
+	} {
+		raw := testenv.Must(op.Encode(test.answer))(t)
+		b := projection{op.NewPresentation(reflect.TypeOf(test.answer)), names}
+		if got := string(b.apply(raw)); got != test.want || !json.Valid([]byte(got)) {
+			t.Errorf("%s:\n%s, want\n%s", name, got, test.want)
+		}
 	}
 }

@@ -15,12 +15,11 @@ import (
 // A tool is an operation in the form of MCP.
 type tool struct {
 	toolInfo
-	op            *op.Op
-	isPaged       bool // it answers with a page, whose length the field limit bounds
-	readsText     bool // it answers with one long text, and can begin anywhere in it
-	cutsLists     bool // its lists lose items where the result is too long
-	shown         op.Presentation
-	listTextLimit int // characters of each text of a list that it shows at most
+	op        *op.Op
+	isPaged   bool // it answers with a page, whose length the field limit bounds
+	readsText bool // it answers with one long text, which it reads in parts
+	cutsLists bool // its lists lose items where the result is too long
+	shown     op.Presentation
 
 	defaults []op.Field // fields that it sends when they are absent
 }
@@ -43,22 +42,15 @@ type annotations struct {
 	Title       string `json:"title"`
 }
 
-// offsetArgument is the one argument that no operation has. A result is bounded, so a tool returns a long text in
-// parts.
-const offsetArgument = "offset"
-
 // newTool returns the tool of an operation. A client pays for the size of the list in each conversation. So the
 // schema has only names, types and choices, and the description explains the fields.
 func newTool(o *op.Op) *tool {
 	in := stripSchema(o.InputSchema())
-	t := &tool{op: o, isPaged: o.Paged, shown: o.Presentation(), listTextLimit: maxResult}
+	t := &tool{op: o, isPaged: o.Paged, shown: o.Presentation()}
 	t.cutsLists = cutsLists(o, t.shown)
-	if t.shown.TrimsTexts {
-		t.listTextLimit = maxSearchText
-	}
-	if o.ReadOnly && t.shown.Text != "" && in.Properties[offsetArgument] == nil {
+	if o.ReadOnly && t.shown.Text != "" && in.Properties[partArgument] == nil {
 		t.readsText = true
-		in.Properties[offsetArgument] = &jsonschema.Schema{Type: "integer"}
+		in.Properties[partArgument] = &jsonschema.Schema{Type: "integer"}
 	}
 	for _, f := range o.Fields() {
 		if f.ToolDefault != 0 {
@@ -102,7 +94,7 @@ func (t *tool) description() string {
 		names, meanings = append(names, f.Name), append(meanings, meaning)
 	}
 	if t.readsText {
-		names, meanings = append(names, offsetArgument), append(meanings, "characters to skip")
+		names, meanings = append(names, partArgument), append(meanings, "of a long text, from 1")
 	}
 	for i := range names {
 		names[i] += " (" + meanings[i] + ")"

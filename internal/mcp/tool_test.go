@@ -60,8 +60,8 @@ func TestToolsDescribeOperations(t *testing.T) {
 	out := mcp.List(fakeTable, op.FullTools)
 	for _, want := range []string{
 		`{"annotations":{"destructiveHint":false,"idempotentHint":true,"openWorldHint":false,"readOnlyHint":true,` +
-			`"title":"Memory get"},"description":"Read one memory whole. offset (characters to skip)",` +
-			`"inputSchema":{"type":"object","properties":{"memoryId":{"type":"string"},"offset":{"type":"integer"}},` +
+			`"title":"Memory get"},"description":"Read one memory whole. part (of a long text, from 1)",` +
+			`"inputSchema":{"type":"object","properties":{"memoryId":{"type":"string"},"part":{"type":"integer"}},` +
 			`"required":["memoryId"]},"name":"memory_get"}`,
 		`"annotations":{"destructiveHint":false,"idempotentHint":false,"openWorldHint":false,` +
 			`"readOnlyHint":false,"title":"Memory create"}`,
@@ -136,8 +136,8 @@ func TestToolErrorsAreResultsWithCode(t *testing.T) {
 		}{
 			{"memory_get", "not_found", "", object{"memoryId": "nonsense"}},
 			{"memory_get", "invalid_query", "memoryId", object{}},
-			{"memory_get", "invalid_query", "offset", object{"memoryId": "x", "offset": -1}},
-			{"memory_get", "invalid_query", "offset", object{"memoryId": "x", "offset": "one"}},
+			{"memory_get", "invalid_query", "part", object{"memoryId": "x", "part": -1}},
+			{"memory_get", "invalid_query", "part", object{"memoryId": "x", "part": "one"}},
 			{"memory_create", "invalid_query", `"contents": did you mean "content"`,
 				object{"content": "x", "contents": "y"}},
 			{"memory_create", "invalid_query", "content", object{"content": ""}},
@@ -153,7 +153,7 @@ func TestToolErrorsAreResultsWithCode(t *testing.T) {
 	}
 	c := client{t: t, url: url, version: "2025-11-25", key: "ann"}
 	for _, params := range []string{`{"name":"memory_create","arguments":{"content":"x","content":"y"}}`,
-		`{"name":"memory_get","arguments":{"memoryId":"x","offset":0,"offset":5}}`} {
+		`{"name":"memory_get","arguments":{"memoryId":"x","part":1,"part":2}}`} {
 		a := c.post([]byte(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":` + params + `}`))
 		if v, failed := unpack(t, a.rpc["result"].(object)); !failed || v["code"] != "invalid_query" ||
 			!strings.Contains(v["message"].(string), "twice") {

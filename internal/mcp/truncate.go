@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"math"
-	"strconv"
 	"unicode/utf8"
 
 	"github.com/loci-memory/loci/internal/fence"
@@ -14,38 +13,36 @@ import (
 
 // Bounds of a result.
 const (
-	maxResult     = 32 << 10 // bytes of text
-	maxSearchText = 1000     // characters of each text that a search shows
-	maxListTexts  = 50       // texts of a list of texts, where not all has room
-	minText       = 200      // characters below which a page rather shows fewer items
+	maxResult    = 32 << 10 // bytes of text
+	maxListTexts = 50       // texts of a list of texts, where not all has room
+	minText      = 200      // characters below which a page rather shows fewer items
 )
 
 // truncateResult returns the answer raw with at most maxResult bytes. Texts in lists are cut first, down to minText
 // characters, then the others; lists of texts keep maxListTexts. An object that lost something says "truncated": true.
-// If offset is not negative, the object's long text begins at that character, and nextOffset is the beginning of the
-// next part. A whole text is never cut here. Texts in lists have at most listed characters.
+// A whole text is never cut here.
 // If cutting is not enough, out is nil, and maxItems is the number of items of the list that would have fitted.
-func truncateResult(raw []byte, offset, listed int, shown op.Presentation) (out []byte, maxItems int) {
-	if listed == maxResult && len(raw) <= maxResult && offset <= 0 {
+func truncateResult(raw []byte, shown op.Presentation) (out []byte, maxItems int) {
+	if len(raw) <= maxResult {
 		return raw, 0
 	}
 	k := newTruncator(raw, shown)
-	if k.offset = offset; k.fit(listed) {
+	if k.fit() {
 		return k.out, 0
 	}
 	return nil, k.wholeItems
 }
 
 func newTruncator(raw []byte, shown op.Presentation) *truncator {
-	return &truncator{raw: raw, shown: shown, offset: -1, wholeLimit: math.MaxInt, itemLimit: math.MaxInt}
+	return &truncator{raw: raw, shown: shown, maxBytes: maxResult, wholeLimit: math.MaxInt, itemLimit: math.MaxInt}
 }
 
 // fit cuts texts until the copy fits, and reports whether it does.
-func (k *truncator) fit(listed int) bool {
-	if k.copyAll(listed, maxResult) {
+func (k *truncator) fit() bool {
+	if k.copyAll(maxResult, maxResult) {
 		return true
 	}
-	list, ok := largestLimit(listed, func(limit int) bool { return k.copyAll(limit, maxResult) })
+	list, ok := largestLimit(maxResult, func(limit int) bool { return k.copyAll(limit, maxResult) })
 	if !ok {
 		_, ok = largestLimit(maxResult, func(limit int) bool { return k.copyAll(list, limit) })
 	}
@@ -54,14 +51,14 @@ func (k *truncator) fit(listed int) bool {
 
 // truncateLists returns the answer raw with at most maxResult bytes: each list keeps its first items, the newest ones.
 // If cutsWhole, whole texts lose their last memories too. It returns nil where that is not enough.
-func truncateLists(raw []byte, listed int, shown op.Presentation, cutsWhole bool) []byte {
+func truncateLists(raw []byte, shown op.Presentation, cutsWhole bool) []byte {
 	k, wholeLimits := newTruncator(raw, shown), []int{math.MaxInt}
 	if cutsWhole {
 		wholeLimits = append(wholeLimits, maxResult*3/4, maxResult/2, maxResult/4, 0)
 	}
 	for _, k.wholeLimit = range wholeLimits {
 		for _, k.itemLimit = range []int{50, 20, 10, 5} {
-			if k.fit(listed) {
+			if k.fit() {
 				return k.out
 			}
 		}
@@ -90,16 +87,16 @@ func largestLimit(high int, fits func(limit int) bool) (limit int, ok bool) {
 type truncator struct {
 	raw           []byte
 	shown         op.Presentation
-	offset        int // the character at which the outermost long text begins, or -1
-	listTextLimit int // characters of a text within a list
-	textLimit     int // characters of any other text
-	wholeLimit    int // bytes of a whole text, which loses memories beyond
-	itemLimit     int // items of each list
+	maxBytes      int  // of the copy
+	listTextLimit int  // characters of a text within a list
+	textLimit     int  // characters of any other text
+	wholeLimit    int  // bytes of a whole text, which loses memories beyond
+	itemLimit     int  // items of each list
+	quiet         bool // nothing tells what was cut
 
 	in               strictjson.Scanner
 	out              []byte
 	depth, listDepth int
-	nextOffset       int // where that text was cut, or 0
 	wholeItems       int // of the outermost list that were copied whole
 }
 
@@ -109,17 +106,17 @@ var errTooLong = errors.New("mcp: the result is too long")
 // copyAll copies under limits, and reports whether the copy is small enough. It ends as soon as it is not.
 func (k *truncator) copyAll(listTextLimit, textLimit int) bool {
 	k.listTextLimit, k.textLimit = listTextLimit, textLimit
-	k.in, k.out = strictjson.NewScanner(k.raw), make([]byte, 0, min(len(k.raw), maxResult)+64)
-	k.depth, k.listDepth, k.nextOffset, k.wholeItems = 0, 0, 0, 0
-	_, err := k.copyValue(k.textLimit, 0)
-	return err == nil && len(k.out) <= maxResult
+	k.in, k.out = strictjson.NewScanner(k.raw), make([]byte, 0, min(len(k.raw), k.maxBytes)+64)
+	k.depth, k.listDepth, k.wholeItems = 0, 0, 0
+	_, err := k.copyValue(k.textLimit)
+	return err == nil && len(k.out) <= k.maxBytes
 }
 
-// copyValue copies the next value, a text from its character start on and up to limit characters. It reports whether
-// something was cut off that the object around it must tell.
-func (k *truncator) copyValue(limit, start int) (cut bool, err error) {
+// copyValue copies the next value, a text up to limit characters. It reports whether something was cut off that the
+// object around it must tell.
+func (k *truncator) copyValue(limit int) (cut bool, err error) {
 	switch c := k.in.Next(); {
-	case len(k.out) > maxResult:
+	case len(k.out) > k.maxBytes:
 		return false, errTooLong
 	case c == '{':
 		return false, k.copyObject()
@@ -128,7 +125,7 @@ func (k *truncator) copyValue(limit, start int) (cut bool, err error) {
 	}
 	value, err := k.in.Raw()
 	if err == nil && value[0] == '"' {
-		return k.copyString(value[1:len(value)-1], limit, start), nil
+		return k.copyString(value[1:len(value)-1], limit), nil
 	}
 	k.out = append(k.out, value...)
 	return false, err
@@ -139,17 +136,19 @@ func (k *truncator) copyObject() error {
 	cut := false
 	k.out = append(k.out, '{')
 	err := k.in.RawMembers(func(name []byte) error {
+		if string(name) == `"truncated"` { // already: it is written once, at the end
+			cut = true
+			_, err := k.in.Raw()
+			return err
+		}
 		k.out = append(append(appendComma(k.out), name...), ':')
 		truncated, err := k.copyMember(string(name[1 : len(name)-1]))
 		cut = cut || truncated
 		return err
 	})
 	k.depth--
-	if cut {
+	if cut && !k.quiet {
 		k.out = append(k.out, `,"truncated":true`...)
-	}
-	if k.depth == 0 && k.nextOffset > 0 {
-		k.out = strconv.AppendInt(append(k.out, `,"nextOffset":`...), int64(k.nextOffset), 10)
 	}
 	k.out = append(k.out, '}')
 	return err
@@ -166,13 +165,7 @@ func (k *truncator) copyMember(name string) (cut bool, err error) {
 	if k.listDepth > 0 {
 		limit = k.listTextLimit
 	}
-	if k.offset < 0 || k.depth > 1 || name != shown.Text {
-		return k.copyValue(limit, 0)
-	}
-	if cut, err = k.copyValue(limit, k.offset); cut {
-		k.nextOffset = k.offset + limit
-	}
-	return cut, err
+	return k.copyValue(limit)
 }
 
 // copyWhole copies a text of memories between fences: whole, or without its last memories. A cut elsewhere would leave
@@ -198,9 +191,9 @@ func (k *truncator) copyList() (cut bool, err error) {
 			return err
 		}
 		k.out = appendComma(k.out)
-		truncated, err := k.copyValue(k.listTextLimit, 0)
+		truncated, err := k.copyValue(k.listTextLimit)
 		cut = cut || truncated
-		if k.listDepth == 1 && k.depth == 1 && len(k.out) <= maxResult && err == nil {
+		if k.listDepth == 1 && k.depth == 1 && len(k.out) <= k.maxBytes && err == nil {
 			k.wholeItems++
 		}
 		return err
@@ -211,9 +204,8 @@ func (k *truncator) copyList() (cut bool, err error) {
 }
 
 // copyString copies limit characters of the inside of a JSON string.
-func (k *truncator) copyString(s []byte, limit, start int) (cut bool) {
-	if len(s) > limit || start > 0 {
-		s = s[prefixBytes(s, start):]
+func (k *truncator) copyString(s []byte, limit int) (cut bool) {
+	if len(s) > limit {
 		n := prefixBytes(s, limit)
 		s, cut = s[:n], n < len(s)
 	}

@@ -8,7 +8,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // fakeWithMemories returns a client of a shelf of n memories of the content.
@@ -23,70 +22,84 @@ func fakeWithMemories(t *testing.T, n int, content string) (client, *fakeService
 	return c, s
 }
 
-func TestGetReturnsNextOffsetWhenContentIsLong(t *testing.T) {
+func TestGetReadsLongContentInParts(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
 		"letters":      strings.Repeat("abcdefghi ", 20_000),
+		"lines":        strings.Repeat("One line of many.\n", 10_000),
 		"characters":   strings.Repeat("記憶宮殿🏛", 10_000),
 		"escapes":      strings.Repeat("\"\\\n\u2028\x01<", 10_000),
+		"backslashes":  strings.Repeat(`\n`, 30_000),
 		"the boundary": strings.Repeat("x", 32<<10),
 	} {
 		c, s := fakeWithMemories(t, 1, text)
 		want, id := s.memories[0].Content, s.memories[0].ID
 		var got strings.Builder
-		args := object{"memoryId": id}
-		parts := 0
-		for {
+		parts := 1
+		for part := 1; part <= parts; part++ {
+			args := object{"memoryId": id, "part": part}
+			if part == 1 {
+				delete(args, "part")
+			}
 			v, failed := c.tool("memory_get", args)
-			if failed || v["id"] != string(id) {
+			if failed || v["id"] != string(id) || v["part"] != float64(part) {
 				t.Fatalf("%s: %v", name, v)
 			}
-			got.WriteString(v["content"].(string))
-			parts++
-			next, more := v["nextOffset"]
-			testenv.Equal(t, more, (v["truncated"] == true), name, v["truncated"], next)
-			if !more {
-				break
+			content := v["content"].(string)
+			if parts = int(v["parts"].(float64)); name == "lines" && !strings.HasSuffix(content, ".\n") {
+				t.Errorf("%s: part %d ends in the middle: %q", name, part, content[len(content)-20:])
 			}
-			testenv.RequireEqual(t, int(next.(float64)), utf8.RuneCountInString(got.String()), name, next)
-			args["offset"] = next
+			got.WriteString(content)
 		}
-		if got.String() != want || parts < 2 {
+		if got.String() != want || parts < 2 || parts > 1+len(encode(want))/20_000 {
 			t.Errorf("%s: %d parts, %d bytes of %d", name, parts, got.Len(), len(want))
 		}
-		if v, _ := c.tool("memory_get", object{"offset": 1_000_000, "memoryId": id}); v["content"] != "" ||
-			v["truncated"] != nil {
-			t.Errorf("%s: beyond the end: %v", name, v["content"])
+		v, failed := c.tool("memory_get", object{"part": parts + 1, "memoryId": id})
+		if !failed || v["code"] != "invalid_query" {
+			t.Errorf("%s: beyond the end: %v", name, v)
 		}
 	}
 }
 
-func TestGetAcceptsAnyFormOfOffset(t *testing.T) {
+func encode(text string) []byte {
+	b, _ := json.Marshal(text) // never fails
+	return b
+}
+
+func TestGetAcceptsAnyFormOfPart(t *testing.T) {
 	t.Parallel()
 	c, s := fakeWithMemories(t, 1, "content")
-	for args, want := range map[string]string{
-		`"\u006fffset":5`: "tent", `"offset":5.0`: "tent", `"offset":0.5e1`: "tent", `"offset":-0`: "0 content",
-		`"offset":5.5`: "", `"offset":-1`: "", `"offset":1e300`: "", `"offset":"5"`: "tent", `"offset":"five"`: "",
-		`"offset":null`: "0 content", `"offset":""`: "0 content", `"offset":5,"o\u0066fset":5`: "",
+	for args, want := range map[string]any{
+		`"\u0070art":1`: 1.0, `"part":1.0`: 1.0, `"part":0.1e1`: 1.0, `"part":"1"`: 1.0, `"part":null`: nil, `"part":""`: nil,
+		`"part":0`: "invalid_query", `"part":1.5`: "invalid_query", `"part":-1`: "invalid_query",
+		`"part":1e300`: "invalid_query", `"part":2`: "invalid_query", `"part":"one"`: "invalid_query",
+		`"part":1,"p\u0061rt":1`: "invalid_query",
 	} {
-		v, failed := c.tool("memory_get", json.RawMessage(`{"memoryId":"`+string(s.memories[0].ID)+`",`+args+`}`))
-		if content, _ := v["content"].(string); content != want || failed != (want == "") {
+		v, _ := c.tool("memory_get", json.RawMessage(`{"memoryId":"`+string(s.memories[0].ID)+`",`+args+`}`))
+		if got := v["part"]; want == "invalid_query" && v["code"] != want ||
+			want != "invalid_query" && (got != want || v["content"] != "0 content" || v["parts"] != want) {
 			t.Errorf("%s: %v", args, v)
 		}
 	}
 }
 
-func TestSearchTruncatesTextsTo1000Characters(t *testing.T) {
+func TestSearchShowsWindowAroundBestSnippet(t *testing.T) {
 	t.Parallel()
-	c, s := fakeWithMemories(t, 2, strings.Repeat("宮", 2000))
-	s.memories[1].Content = "short 宮"
-	v, _ := c.tool("memory_search", object{"query": "宮"})
-	long, short := v["memories"].([]any)[0].(object), v["memories"].([]any)[1].(object)
-	if utf8.RuneCountInString(long["content"].(string)) != 1000 || long["truncated"] != true {
-		t.Errorf("%d characters, truncated %v", utf8.RuneCountInString(long["content"].(string)), long["truncated"])
-	}
-	if short["content"] != "short 宮" || short["truncated"] != nil || v["truncated"] != nil {
-		t.Errorf("short %v", short)
+	c, s := fakeWithMemories(t, 5, "")
+	before, behind := strings.Repeat("記憶 before. ", 500), strings.Repeat(" behind.", 500)
+	s.memories[0].Content = before + `The "needle" lies in the cellar.` + behind
+	s.memories[1].Content = "short needle"
+	s.memories[2].Content = strings.Repeat("針", 2000) + "needle"
+	s.memories[3].Content = "needle" + behind
+	s.memories[4].Content = before + "needle"
+	v, _ := c.tool("memory_search", object{"query": "needle"})
+	for i, m := range v["memories"].([]any) {
+		content, _ := m.(object)["content"].(string)
+		n := utf8.RuneCountInString(content)
+		if !strings.Contains(content, "needle") || n > 800 || n < min(400, len(s.memories[i].Content)) ||
+			m.(object)["highlights"] != nil || (m.(object)["truncated"] == true) != (len(s.memories[i].Content) > 800) {
+			t.Errorf("%d: %d characters, %.300v", i, n, m)
+		}
 	}
 }
 
@@ -135,16 +148,6 @@ func TestTruncatedLastPageKeepsCursor(t *testing.T) {
 		if items, _ := v["memories"].([]any); failed || len(items) < 20 || v["nextCursor"] == nil {
 			t.Errorf("memories of %d bytes: a page of %d, cursor %v", size+150, len(items), v["nextCursor"])
 		}
-	}
-}
-
-func TestTruncateAppliesToWrites(t *testing.T) {
-	t.Parallel()
-	c, _ := fakeWithMemories(t, 0, "")
-	v, failed := c.tool("memory_create", object{"content": strings.Repeat("x", 200<<10)})
-	m := v["memory"].(object)
-	if failed || m["truncated"] != true || v["nextOffset"] != nil || len(m["content"].(string)) < 20_000 {
-		t.Errorf("%v, %d characters", m["truncated"], len(m["content"].(string)))
 	}
 }
 

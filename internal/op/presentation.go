@@ -19,7 +19,11 @@ import (
 //	show:"without=a b"         tools omit a and b in the records of this list
 //	show:"columns=id title:28" the columns of this list, see Column
 //
-// Tools omit members because an agent pays for every byte. They show a single record whole.
+// Tools omit members because an agent pays for every byte. They show a single record whole, but not in the answer of a
+// write, whose caller knows what it sent. There a record with tags write shows these members alone:
+//
+//	write:"show" the member, with the beginnings of its texts and lists
+//	write:"name" the id in an object with the name of its record: atlas {id, name}
 type Presentation struct {
 	Text, Whole       string            // names of members, or ""
 	Heading, Snippets string            // names of members, or ""
@@ -27,12 +31,15 @@ type Presentation struct {
 	Times             map[string]bool   // the members that are times
 	TrimsLists        bool              // tools omit something in the records of a list
 	TrimsTexts        bool              // lists have snippets, which tell what is in a cut text
+	TrimsWrites       bool              // the answer of a write shows the members of the record that state so, alone
 }
 
 // A Member states how one member of an object is shown.
 type Member struct {
 	Omit      bool
 	OmitValue string       // the JSON value with which a tool omits it
+	Written   bool         // the answer of a write shows it
+	NamedAs   string       // the resource of an id that the answer of a write shows with a name, or ""
 	Columns   []Column     // of a list
 	Nested    Presentation // of the object, or of each record of the list
 }
@@ -108,13 +115,33 @@ func (p *Presentation) newMember(name string, f reflect.StructField) (m Member) 
 	default:
 		panic(fmt.Sprintf("op: the field %s has the unknown tag %s", f.Name, f.Tag))
 	}
+	switch tag := f.Tag.Get("write"); tag {
+	case "":
+	case "show":
+		m.Written = true
+	case "name":
+		m.Written, m.NamedAs = true, strings.TrimSuffix(name, "Id")
+	default:
+		panic(fmt.Sprintf("op: the field %s has the unknown tag %s", f.Name, f.Tag))
+	}
+	p.TrimsWrites = p.TrimsWrites || m.Written
 	m.Nested = NewPresentation(f.Type, without...)
 	for i := range m.Columns {
 		m.Columns[i].Time = m.Nested.Times[m.Columns[i].Name]
 	}
-	p.TrimsLists = p.TrimsLists || m.Nested.TrimsLists || m.Nested.Members != nil && f.Type.Kind() == reflect.Slice
+	p.TrimsLists = p.TrimsLists || m.Nested.TrimsLists || f.Type.Kind() == reflect.Slice && m.Nested.trims()
 	p.TrimsTexts = p.TrimsTexts || m.Nested.TrimsTexts
 	return m
+}
+
+// trims reports whether tools omit something in such an object.
+func (p *Presentation) trims() bool {
+	for _, m := range p.Members {
+		if m.Omit || m.OmitValue != "" {
+			return true
+		}
+	}
+	return p.Snippets != ""
 }
 
 func parseColumns(list string) (columns []Column) {

@@ -57,8 +57,8 @@ func similarFromHits(src SimilarSource, hits []query.Hit, except int64) (list []
 			rowIDs, scores[h.Memory] = append(rowIDs, h.Memory), math.Round(min(float64(h.Score), 1)*1e4)/1e4
 		}
 	}
-	err = src.ReadableIDs(rowIDs, func(rowID int64, id loci.ID) {
-		list = append(list, loci.Similarity{ID: id, Score: scores[rowID]})
+	err = src.Readable(rowIDs, func(rowID int64, id loci.ID, title string) {
+		list = append(list, loci.Similarity{ID: id, Score: scores[rowID], Title: title})
 	})
 	return list, err
 }

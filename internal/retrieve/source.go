@@ -39,6 +39,7 @@ type SimilarSource interface {
 	// Embeddings returns the row and the vectors of the memory. There are no vectors where the memory has none yet, or
 	// the model cannot read its text. BinaryCodes gives the codes of the same generation, whatever its name.
 	Embeddings() (rowID int64, vectors [][]float32, err error)
-	// ReadableIDs calls f with the ids of memories of which the model can read the text. All others are alike to it.
-	ReadableIDs(rowIDs []int64, f func(rowID int64, id loci.ID)) error
+	// Readable calls f with the ids and titles of memories of which the model can read the text. All others are alike
+	// to it.
+	Readable(rowIDs []int64, f func(rowID int64, id loci.ID, title string)) error
 }

@@ -80,6 +80,26 @@ func TestOnlyActiveMemoriesOfAtlasAreDuplicates(t *testing.T) {
 	})
 }
 
+func TestWriteSaysWhereItChangedNothing(t *testing.T) {
+	t.Parallel()
+	Each(t, Options{}, func(t *testing.T, w *World) {
+		in := loci.CreateMemory{Content: "the same", AtlasID: w.Atlas(t, "Shelf"),
+			Source: &loci.Source{Name: "log", URI: "/1"}}
+		id := create(t, w, in).Memory.ID
+		for on, want := range map[loci.OnDuplicate]bool{"": false, loci.OnDuplicateReturn: true,
+			loci.OnDuplicateVersion: true} {
+			in.OnDuplicate = on
+			testenv.Equal(t, create(t, w, in).Memory.Unchanged, want, on)
+		}
+		in.OnDuplicate, in.Content = loci.OnDuplicateVersion, "another"
+		testenv.Equal(t, create(t, w, in).Memory.Unchanged, false, "a new version")
+		for _, content := range []loci.Content{"another", "a third"} {
+			m := MustCall(t, w, CallerOwner, service.MemoryUpdate, loci.UpdateMemory{MemoryID: id, Content: &content})
+			testenv.Equal(t, m.Memory.Unchanged, content == "another", content)
+		}
+	})
+}
+
 func TestSimilarMemoriesAreActiveAndOfSameWorkspace(t *testing.T) {
 	t.Parallel()
 	Each(t, Options{}, func(t *testing.T, w *World) {

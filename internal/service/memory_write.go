@@ -23,10 +23,12 @@ func (s *Service) updateMemory(ctx context.Context, actor *identity.Actor, id lo
 			return loci.OneMemory{}, err
 		}
 		next := h.Record()
+		before := next.Version
 		if err := f(h, &next); err != nil {
 			return loci.OneMemory{}, err
 		}
 		m, err := h.Update(next, nil)
+		m.Unchanged = m.Version == before
 		return loci.OneMemory{Memory: m}, err
 	})
 }

@@ -16,7 +16,7 @@ import (
 // Fields of a memory that callers do not choose. The store sets them, or another field decides about them.
 var (
 	fieldsOfStore = []string{"ID", "WorkspaceID", "AtlasID", "Version", "CreatedBy", "CreatedAt", "UpdatedAt",
-		"VerifiedAt", "VerifiedBy", "Expired", "Supersedes", "ArchivedAt", "AttachmentIDs"}
+		"VerifiedAt", "VerifiedBy", "Expired", "Supersedes", "ArchivedAt", "AttachmentIDs", "Unchanged"}
 	fieldsOnlyUpdated = []string{"Status", "Evidence", "Confidence", "ValidUntil", "SupersededBy"}
 	fieldsOnlyCreated = []string{"Source", "AgentID", "SessionID"}
 	fieldsOfStatus    = []string{"Status", "SupersededBy"}

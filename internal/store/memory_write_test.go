@@ -401,7 +401,8 @@ func TestArchivedMemoriesHideNoNearDuplicate(t *testing.T) {
 		}
 		asked := add(t, s, ann, "", text)
 		out, err := newService(s).SimilarMemories(ctx, ann, loci.SimilarMemories{MemoryID: asked.ID})
-		if err != nil || len(out.Similar) != 1 || out.Similar[0] != (loci.Similarity{ID: kept.ID, Score: 1}) {
+		want := loci.Similarity{ID: kept.ID, Score: 1, Title: kept.Title}
+		if err != nil || len(out.Similar) != 1 || out.Similar[0] != want {
 			t.Errorf("similar are %v, %v", out.Similar, err)
 		}
 	})

@@ -40,7 +40,7 @@ func TestSearchSourceReadsNothingOutOfScope(t *testing.T) {
 			if err := src.LoadMemories(rows, func(rowID, _ int64, _ loci.Memory) { read[rowID] = true }); err != nil {
 				return loci.Empty{}, err
 			}
-			if err := src.ReadableIDs(rows, func(rowID int64, _ loci.ID) { read[rowID] = true }); err != nil {
+			if err := src.Readable(rows, func(rowID int64, _ loci.ID, _ string) { read[rowID] = true }); err != nil {
 				return loci.Empty{}, err
 			}
 			return loci.Empty{}, nil

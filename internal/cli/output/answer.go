@@ -20,7 +20,7 @@ import (
 // A Printer prints the answers of operations.
 type Printer struct {
 	*console.Console
-	Names     map[loci.ID]string // of atlases, workspaces and memories by id
+	Names     map[loci.ID]string // of atlases and workspaces by id
 	People    map[loci.ID]string // names of authors by id
 	ShowUsers bool               // the records of a list belong to several users
 	ETag      string             // of the record

@@ -15,14 +15,14 @@ func (p *Printer) formatSimilar(raw json.RawMessage) string {
 	texts := make([]string, len(list))
 	for i, s := range list {
 		texts[i] = fmt.Sprintf("%s (%v)", s.ID, s.Score)
-		if title := p.Names[s.ID]; title != "" {
-			texts[i] = fmt.Sprintf("%q (%s, %v)", title, s.ID, s.Score)
+		if s.Title != "" {
+			texts[i] = fmt.Sprintf("%q (%s, %v)", s.Title, s.ID, s.Score)
 		}
 	}
 	return strings.Join(texts, ", ")
 }
 
-// addNames adds to each record its title if that is known, and the name of its atlas. A record without an atlas gets
+// addNames adds to each record the name of its atlas. A record without an atlas gets
 // the name of its workspace, if the records belong to several.
 func addNames(records []map[string]json.RawMessage, names map[loci.ID]string) {
 	idOf := func(r map[string]json.RawMessage, field string) (id loci.ID) {
@@ -44,9 +44,6 @@ func addNames(records []map[string]json.RawMessage, names map[loci.ID]string) {
 				name = string(workspace)[:min(minShownID, len(workspace))]
 			}
 			r["workspace"] = quote(name)
-		}
-		if title := names[idOf(r, "id")]; title != "" && r["score"] != nil && r["title"] == nil {
-			r["title"] = quote(title)
 		}
 	}
 }

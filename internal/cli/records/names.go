@@ -3,7 +3,6 @@ package records
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"slices"
 
 	"github.com/loci-memory/loci"
@@ -54,25 +53,3 @@ func spansWorkspaces(raw []byte) bool {
 
 // maxAtlases is the number of atlases whose names are read.
 const maxAtlases = 10_000
-
-// maxTitles is the number of similar memories whose titles are read.
-const maxTitles = 20
-
-// SimilarTitles returns the titles of the similar memories of an answer, by their ids.
-func (r Reader) SimilarTitles(ctx context.Context, raw []byte) map[loci.ID]string {
-	var answer struct {
-		loci.Similar
-		Memory loci.Similar `json:"memory"`
-	}
-	titles := map[loci.ID]string{}
-	if r.Table.Op("memory.get") == nil || json.Unmarshal(raw, &answer) != nil {
-		return titles
-	}
-	list := append(answer.Similar.Similar, answer.Memory.Similar...)
-	for _, s := range list[:min(maxTitles, len(list))] {
-		if m, err := r.find(ctx, "memory", "memoryId", s.ID, ""); err == nil {
-			titles[s.ID] = m.Title
-		}
-	}
-	return titles
-}

@@ -127,6 +127,7 @@ func Create(a *scope.Atlas, m loci.NewMemory, e IndexEntry, p CreatePolicy) (out
 		return out, err
 	}
 	if found && p.OnDuplicate == loci.OnDuplicateReturn {
+		equal.Unchanged = true
 		m.Memory, m.Similar = equal, []loci.Similarity{}
 		return loci.CreatedMemory{Memory: m, Creation: loci.Existing}, nil
 	}
@@ -145,11 +146,12 @@ func createVersion(a *scope.Atlas, h *Memory, m loci.NewMemory, e IndexEntry) (o
 	if m.Similar, err = FindSimilar(a, m.Content, e, h.current.ID); err != nil {
 		return out, err
 	}
-	next := m.Memory
+	next, before := m.Memory, h.current.Version
 	if next.Content == h.current.Content {
 		next = h.current
 	}
 	m.Memory, err = h.Revise(next, e)
+	m.Unchanged = m.Version == before
 	return loci.CreatedMemory{Memory: m, Creation: loci.Existing}, err
 }
 

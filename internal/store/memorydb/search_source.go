@@ -176,18 +176,18 @@ func (s *SimilarSource) BinaryCodes(generations []string,
 	return f(s.vectors.Workspace, generations[0], codes)
 }
 
-// ReadableIDs calls f with the ids of memories of the workspace of which the model can read the text.
-func (s *SimilarSource) ReadableIDs(rowIDs []int64, f func(rowID int64, id loci.ID)) error {
-	head := fmt.Sprintf(`e.title || ' ' || substr(e.content, 1, %d)`, languageSampleBytes)
-	return s.t.Conn.QueryFew(`SELECT e.row_id, e.id, `+head+` FROM `+
+// Readable calls f with the ids and titles of memories of the workspace of which the model can read the text.
+func (s *SimilarSource) Readable(rowIDs []int64, f func(rowID int64, id loci.ID, title string)) error {
+	return s.t.Conn.QueryFew(`SELECT e.row_id, e.id, e.title, `+
+		fmt.Sprintf(`substr(e.content, 1, %d)`, languageSampleBytes)+` FROM `+
 		fmt.Sprintf(s.t.Conn.Dialect.JoinIDs, 1, "memories e", "e.row_id")+` WHERE e.workspace = ?2`,
 		[]any{sqldb.EncodeInts(rowIDs), s.places.Workspaces[0]}, func(r sqldb.Row) error {
 			var rowID int64
 			var id loci.ID
-			var text string
-			err := r.Scan(&rowID, &id, &text)
-			if err == nil && s.t.Embedder.CanRead(s.vectors, text) {
-				f(rowID, id)
+			var title, text string
+			err := r.Scan(&rowID, &id, &title, &text)
+			if err == nil && s.t.Embedder.CanRead(s.vectors, title+" "+text) {
+				f(rowID, id, title)
 			}
 			return err
 		})

@@ -30,34 +30,35 @@ func similarTexts(t *scope.Scope, workspace int64, content string, bands []int64
 	if err != nil || len(candidates) == 0 {
 		return []loci.Similarity{}, err
 	}
-	var ids []string
+	var ids, titles []string
 	texts := []string{content}
-	err = t.Conn.QueryFew(`SELECT e.id, e.content FROM `+
+	err = t.Conn.QueryFew(`SELECT e.id, e.title, e.content FROM `+
 		fmt.Sprintf(t.Conn.Dialect.JoinIDs, 1, "memories e", "e.row_id")+
 		AtlasJoin+` WHERE e.workspace = ?2 AND e.status = 0 AND e.id <> ?3`,
 		[]any{sqldb.EncodeInts(candidates), workspace, except}, func(r sqldb.Row) error {
-			var id, text string
-			if err := r.Scan(&id, &text); err != nil {
+			var id, title, text string
+			if err := r.Scan(&id, &title, &text); err != nil {
 				return err
 			}
-			ids, texts = append(ids, id), append(texts, text)
+			ids, titles, texts = append(ids, id), append(titles, title), append(texts, text)
 			return nil
 		})
 	if err != nil || len(ids) == 0 {
 		return []loci.Similarity{}, err
 	}
-	return scope.Compute(t, analysis.NormalSize(texts...), func() []loci.Similarity { return rankSimilar(ids, texts) },
-		slices.Concat(texts, ids)...)
+	return scope.Compute(t, analysis.NormalSize(texts...),
+		func() []loci.Similarity { return rankSimilar(ids, titles, texts) }, slices.Concat(texts, ids, titles)...)
 }
 
-// rankSimilar compares the first text with the others, whose memories have the ids, and returns the similar ones, best
-// first.
-func rankSimilar(ids, texts []string) []loci.Similarity {
+// rankSimilar compares the first text with the others, whose memories have the ids and titles, and returns the similar
+// ones, best first.
+func rankSimilar(ids, titles, texts []string) []loci.Similarity {
 	list := []loci.Similarity{}
 	own := minhash.NewShingles(texts[0])
 	for i, id := range ids {
 		if score := own.Jaccard(minhash.NewShingles(texts[i+1])); score >= minhash.SimilarityThreshold {
-			list = append(list, loci.Similarity{ID: loci.ID(id), Score: math.Round(score*1e4) / 1e4})
+			list = append(list, loci.Similarity{ID: loci.ID(id), Score: math.Round(score*1e4) / 1e4,
+				Title: titles[i]})
 		}
 	}
 	slices.SortFunc(list, func(a, b loci.Similarity) int {
