@@ -257,13 +257,51 @@ type MemoryFilter struct {
 	AtlasID     ID           `json:"atlas_id,omitzero" id:"atlas" jsonschema:"Only these"`
 	WorkspaceID ID           `json:"workspace_id,omitzero" id:"workspace" jsonschema:"Only these"`
 	Type        []MemoryType `json:"type,omitzero" jsonschema:"Only these"`
-	Tags        Tags         `json:"tags,omitzero" jsonschema:"All of these"`
-	Include     []Include    `json:"include,omitzero" jsonschema:"These too"`
+	Tags        Tags         `json:"tags,omitzero" jsonschema:"Only those with all of these"`
+	Include     []Include    `json:"include,omitzero" jsonschema:"Only active ones without it"`
+	Since       Moment       `json:"since,omitzero"`
+	Until       Moment       `json:"until,omitzero"`
+}
+
+// At returns a filter whose times do not depend on the clock. Several transactions of one call use the same.
+func (f MemoryFilter) At(now Time) (MemoryFilter, error) {
+	since, until, err := f.Period(now)
+	if since != 0 {
+		f.Since = Moment(since.String())
+	}
+	if until != 0 {
+		f.Until = Moment(until.String())
+	}
+	return f, err
+}
+
+// Period returns the times of creation that the filter admits, from since up to, but not including, until. Zero does
+// not limit them.
+func (f MemoryFilter) Period(now Time) (since, until Time, err error) {
+	if since, err = f.Since.At(now, "since"); err == nil {
+		until, err = f.Until.At(now, "until")
+	}
+	return since, until, err
+}
+
+// A MemoryOrder is the order of a list of memories.
+type MemoryOrder string
+
+// The orders. Both begin with the newest.
+const (
+	OrderCreated MemoryOrder = "created"
+	OrderUpdated MemoryOrder = "updated"
+)
+
+// Rule lists the orders.
+func (MemoryOrder) Rule() Rule {
+	return Rule{Enum: enumValues(OrderCreated, OrderUpdated), Default: "created"}
 }
 
 // ListMemories is the input of memory.list.
 type ListMemories struct {
 	MemoryFilter
+	Sort MemoryOrder `json:"sort,omitzero" jsonschema:"Default: created"`
 	Paging
 }
 
@@ -304,9 +342,9 @@ func (o OneMemory) ETag() string { return o.Memory.EntityTag() }
 // UpdateMemory is the input of memory.update; absent fields do not change.
 type UpdateMemory struct {
 	MemoryID ID             `json:"memoryId" id:"memory"`
-	Content  *Content       `json:"content,omitzero" jsonschema:"New value"`
+	Content  *Content       `json:"content,omitzero" jsonschema:"Only if it changes"`
 	Title    *OptionalTitle `json:"title,omitzero"`
-	Type     MemoryType     `json:"type,omitzero" jsonschema:"New value"`
+	Type     MemoryType     `json:"type,omitzero" jsonschema:"Only if it changes"`
 	Tags     *Tags          `json:"tags,omitzero" jsonschema:"Replaces all"`
 	Secrets  OnSecret       `json:"secrets,omitzero" jsonschema:"redact: replace credentials"`
 }
@@ -314,22 +352,22 @@ type UpdateMemory struct {
 // AppendMemory is the input of memory.append.
 type AppendMemory struct {
 	MemoryID ID       `json:"memoryId" id:"memory"`
-	Content  Content  `json:"content" jsonschema:"Added on a new line"`
+	Content  Content  `json:"content" jsonschema:"Only the text to add, on a new line"`
 	Secrets  OnSecret `json:"secrets,omitzero" jsonschema:"redact: replace credentials"`
 }
 
 // VerifyMemory is the input of memory.verify: at least one field beside the id.
 type VerifyMemory struct {
 	MemoryID   ID          `json:"memoryId" id:"memory"`
-	Evidence   *Evidence   `json:"evidence,omitzero" jsonschema:"Basis of the review"`
+	Evidence   *Evidence   `json:"evidence,omitzero" jsonschema:"Basis"`
 	Confidence *Confidence `json:"confidence,omitzero"`
-	ValidUntil *Time       `json:"validUntil,omitzero" date:"end" jsonschema:"When the review expires"`
+	ValidUntil *Time       `json:"validUntil,omitzero" date:"end" jsonschema:"Time or date"`
 }
 
 // SupersedeMemory is the input of memory.supersede.
 type SupersedeMemory struct {
 	MemoryID            ID `json:"memoryId" id:"memory"`
-	ReplacementMemoryID ID `json:"replacementMemoryId" id:"memory" jsonschema:"Its replacement"`
+	ReplacementMemoryID ID `json:"replacementMemoryId" id:"memory" jsonschema:"Only an active one of the same workspace"`
 }
 
 // ArchiveMemory is the input of memory.archive.
@@ -370,9 +408,11 @@ func (TokenBudget) Rule() Rule {
 type ReadContext struct {
 	AtlasID     ID          `json:"atlas_id,omitzero" id:"atlas" jsonschema:"Only this one"`
 	WorkspaceID ID          `json:"workspace_id,omitzero" id:"workspace" jsonschema:"Only this one"`
-	Limit       Limit       `json:"limit,omitzero" jsonschema:"Most memories"`
+	Limit       Limit       `json:"limit,omitzero" jsonschema:"Only so many memories"`
 	Query       Query       `json:"query,omitzero" jsonschema:"Your task"`
 	MaxTokens   TokenBudget `json:"max_tokens,omitzero"`
+	Since       Moment      `json:"since,omitzero"`
+	Until       Moment      `json:"until,omitzero"`
 }
 
 // Cost returns how many calls of the rate a snapshot counts as.

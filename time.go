@@ -2,7 +2,9 @@ package loci
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
+	"strconv"
 	"time"
 )
 
@@ -74,6 +76,44 @@ func (t *Time) UnmarshalText(b []byte) error {
 	}
 	*t = x
 	return nil
+}
+
+// A Moment is an instant in a filter: a time with an offset, a date, which means its midnight in UTC, or an age such as
+// 36h, 7d or 4w.
+type Moment string
+
+// Rule bounds the length of a Moment.
+func (Moment) Rule() Rule {
+	return Rule{MinLength: 1, MaxLength: 40, Description: "Time, date or age: 7d"}
+}
+
+// ages are the units of an age.
+var ages = map[byte]time.Duration{'h': time.Hour, 'd': 24 * time.Hour, 'w': 7 * 24 * time.Hour}
+
+// maxAge is the highest age of a Moment: 100 years.
+const maxAge = 100 * 366 * 24 * time.Hour
+
+// At returns the instant that a Moment means now. An empty one is the zero Time. An error names the field.
+func (m Moment) At(now Time, field string) (at Time, err error) {
+	if m == "" {
+		return 0, nil
+	}
+	text := string(m)
+	if day, err := time.Parse(time.DateOnly, text); err == nil {
+		return cmp.Or(TimeOf(day), 1), nil
+	}
+	last := len(text) - 1
+	if n, err := strconv.ParseUint(text[:last], 10, 32); err == nil && ages[text[last]] != 0 {
+		if age := ages[text[last]]; n <= uint64(maxAge/age) {
+			return now - Time(n)*Time(age.Microseconds()), nil
+		}
+		return 0, Errorf(CodeInvalidQuery, "%s must be at most 100 years ago", field)
+	}
+	if at.UnmarshalText([]byte(text)) != nil {
+		return 0, Errorf(CodeInvalidQuery, "%s must be a time with an offset, such as 2026-01-02T15:04:05Z, a date, "+
+			"such as 2026-01-02, or an age: 36h, 7d or 4w", field)
+	}
+	return at, nil
 }
 
 // A Clock returns the time. It is the machine's clock, or a test's.

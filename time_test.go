@@ -3,6 +3,7 @@ package loci_test
 import (
 	"encoding/json"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -46,5 +47,35 @@ func TestEveryTimeIsMarshalled(t *testing.T) {
 		if b, err := at.MarshalText(); err != nil || string(b) != want {
 			t.Errorf("%d is %s, %v", at, b, err)
 		}
+	}
+}
+
+func TestMomentsAreTimesDatesAndAges(t *testing.T) {
+	t.Parallel()
+	now := loci.TimeOf(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
+	for text, want := range map[loci.Moment]string{
+		"2026-02-28":                "2026-02-28T00:00:00.000Z",
+		"1970-01-01":                "1970-01-01T00:00:00.000Z",
+		"2026-02-28T01:00:00+01:00": "2026-02-28T00:00:00.000Z",
+		"36h":                       "2026-02-28T00:00:00.000Z",
+		"1d":                        "2026-02-28T12:00:00.000Z",
+		"4w":                        "2026-02-01T12:00:00.000Z",
+		"0h":                        "2026-03-01T12:00:00.000Z",
+		"36600d":                    "1925-12-16T12:00:00.000Z",
+	} {
+		if at, err := text.At(now, "since"); err != nil || at == 0 || at.String() != want {
+			t.Errorf("%s is %s, want %s: %v", text, at, want, err)
+		}
+	}
+	for _, text := range []loci.Moment{"yesterday", "7", "7y", "7D", "-7d", "+7d", "1.5d", "d", " 7d", "7d ",
+		"2026-02-30", "2026-2-1", "2026-02",
+		"2026-11-01T00:00:00", "36601d", "99999999999999999999d", "1e3d", "0x1d", "\x00"} {
+		if at, err := text.At(now, "since"); !loci.Is(err, loci.CodeInvalidQuery) ||
+			!strings.Contains(err.Error(), "since must be ") {
+			t.Errorf("%s is %s, %v", text, at, err)
+		}
+	}
+	if at, err := loci.Moment("").At(now, "since"); at != 0 || err != nil {
+		t.Errorf("no moment is %s, %v", at, err)
 	}
 }

@@ -14,15 +14,17 @@ type Filter struct {
 	Types    uint64   // bit set; 0 admits all
 	Statuses uint64   // bit set; 0 admits all
 	Tags     []string // documents have all of them
+	Since    int64    // documents were created then or later
+	Until    int64    // documents were created before, unless it is 0
 }
 
-func allows(mask uint64, v uint8) bool {
-	return mask == 0 || mask>>v&1 == 1
-}
+func (f *Filter) allowsCreated(at int64) bool { return at >= f.Since && (f.Until == 0 || at < f.Until) }
+
+func allows(mask uint64, v uint8) bool { return mask == 0 || mask>>v&1 == 1 }
 
 // Matches reports whether the filter admits a document.
 func (f *Filter) Matches(a *DocAttributes) bool {
-	if !allows(f.Types, a.Type) || !allows(f.Statuses, a.Status) {
+	if !allows(f.Types, a.Type) || !allows(f.Statuses, a.Status) || !f.allowsCreated(a.Created) {
 		return false
 	}
 	if f.Atlases != nil && !slices.Contains(f.Atlases, a.Atlas) {
@@ -42,6 +44,7 @@ type SegmentFilter struct {
 	columns          *segmentHeader
 	types, statuses  uint64
 	atlases, tagSets []bool
+	period           *Filter // limits the times of creation
 }
 
 // Filter resolves a filter against the segment.
@@ -60,6 +63,9 @@ func (g *Segment) Filter(f *Filter) SegmentFilter {
 	}
 	if len(f.Tags) > 0 {
 		r.tagSets = f.tagSets(h)
+	}
+	if !f.allowsCreated(h.firstCreated) || !f.allowsCreated(h.lastCreated) {
+		r.period = f
 	}
 	return r
 }
@@ -91,14 +97,15 @@ func (f *Filter) tagSets(h *segmentHeader) []bool {
 
 // MatchesAll reports whether the filter admits every document of its segment.
 func (f *SegmentFilter) MatchesAll() bool {
-	return f.types == 0 && f.statuses == 0 && f.atlases == nil && f.tagSets == nil
+	return f.types == 0 && f.statuses == 0 && f.atlases == nil && f.tagSets == nil && f.period == nil
 }
 
 // Matches reports whether the filter admits a document of its segment.
 func (f *SegmentFilter) Matches(doc int) bool {
 	h := f.columns
 	return allows(f.statuses, h.status[doc]) && allows(f.types, h.memoryType[doc]) &&
-		(f.atlases == nil || f.atlases[h.atlas[doc]]) && (f.tagSets == nil || f.tagSets[h.tagSet[doc]])
+		(f.atlases == nil || f.atlases[h.atlas[doc]]) && (f.tagSets == nil || f.tagSets[h.tagSet[doc]]) &&
+		(f.period == nil || f.period.allowsCreated(h.created[doc]))
 }
 
 // FilteredDocs are the documents of a snapshot that match a filter. They implement vector.Documents.

@@ -56,6 +56,8 @@ type segmentHeader struct {
 	groupOrder     func() []uint32 // indexes into groupedDocs, sorted by group and position
 	typeMask       uint64          // bit set of the types that occur
 	statusMask     uint64
+	firstCreated   int64 // the bounds of created
+	lastCreated    int64
 	bytes          int // see size
 }
 

@@ -63,6 +63,9 @@ func (h *segmentHeader) readIDsAndTimes(r *decoder, docs int) {
 		last += r.varint()
 		h.created[i] = last
 	}
+	if docs > 0 {
+		h.firstCreated, h.lastCreated = slices.Min(h.created), slices.Max(h.created)
+	}
 }
 
 // filterColumn reads a column of n types or statuses, and returns the bit set of its values too.

@@ -79,12 +79,13 @@ func cutsLists(o *op.Op, shown op.Presentation) bool {
 
 // description returns the summary of the operation and the description of each field. Fields of the same meaning
 // share it; the id of the tool's own record has none. The schema says enough of a filter that limits a list to its
-// value, and of a field with a single choice.
+// value, of a field with a single choice, of choices with a default, and of the size of a page.
 func (t *tool) description() string {
 	var names, meanings []string
 	for _, f := range t.op.Fields() {
 		meaning := fieldDescription(f)
-		if meaning == "" || strings.HasPrefix(meaning, "only ") || len(f.Enum) == 1 {
+		if meaning == "" || strings.HasPrefix(meaning, "only ") || len(f.Enum) == 1 ||
+			f.Enum != nil && strings.HasPrefix(meaning, "default: ") || t.isPaged && f.Name == "limit" {
 			continue
 		}
 		if i := slices.Index(meanings, meaning); i >= 0 {

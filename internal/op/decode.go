@@ -253,12 +253,7 @@ func (p *inputSpec) setNumber(v reflect.Value, name, text string) error {
 
 func (p *inputSpec) setString(v reflect.Value, name, text string) error {
 	if p.kind == timeKind {
-		var at loci.Time
-		if at.UnmarshalText([]byte(text)) != nil {
-			return invalidf("%s must be a time with an offset, such as 2026-01-02T15:04:05Z", name)
-		}
-		v.SetInt(int64(at))
-		return nil
+		return p.setTime(v, name, text)
 	}
 	if text == "" && p.typ == idType {
 		return loci.NewError(loci.CodeNotFound) // as any id that is ill-formed: an absent one would mean all there is
@@ -295,6 +290,23 @@ func (p *inputSpec) setString(v reflect.Value, name, text string) error {
 	}
 	v.SetString(text)
 	return nil
+}
+
+func (p *inputSpec) setTime(v reflect.Value, name, text string) error {
+	var at loci.Time
+	err := at.UnmarshalText([]byte(text))
+	if p.endOfDay && err != nil {
+		err = at.UnmarshalText([]byte(text + "T23:59:59.999Z"))
+	}
+	switch {
+	case err == nil:
+		v.SetInt(int64(at))
+		return nil
+	case p.endOfDay:
+		return invalidf("%s must be a time with an offset, such as 2026-01-02T15:04:05Z, or a date, such as 2026-01-02",
+			name)
+	}
+	return invalidf("%s must be a time with an offset, such as 2026-01-02T15:04:05Z", name)
 }
 
 // Parse returns a text that no transport has decoded as a value of a string type. It applies the rule of the type.

@@ -39,7 +39,7 @@ type inputSpec struct {
 	pointer  bool           // the Go type is a pointer: nil is absent
 	elem     *inputSpec     // of a list
 	fields   []field
-	endOfDay bool         // of a time: a date without a time of day means its end
+	endOfDay bool         // of a time: a date means the end of its day in UTC
 	typ      reflect.Type // without the pointer
 }
 

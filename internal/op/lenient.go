@@ -149,7 +149,10 @@ func (l *lenientWriter) text(p *inputSpec, value []byte, text, name string) erro
 		}
 	case timeKind:
 		if _, err := time.Parse(time.DateOnly, text); err == nil {
-			value = strconv.AppendQuote(nil, text+p.timeOfDay())
+			if !p.endOfDay { // else the decoder reads dates
+				text += "T00:00:00Z"
+			}
+			value = strconv.AppendQuote(nil, text)
 		}
 	case arrayKind:
 		if strings.HasPrefix(text, "[") {
@@ -179,14 +182,6 @@ func splitItems(text string) (items []string) {
 		}
 	}
 	return items
-}
-
-// timeOfDay returns the time of day that a date without one means.
-func (p *inputSpec) timeOfDay() string {
-	if p.endOfDay {
-		return "T23:59:59.999Z"
-	}
-	return "T00:00:00.000Z"
 }
 
 // clamp returns the nearest number within the bounds of a rule that clamps, or else the value.

@@ -85,8 +85,12 @@ func (s *schemaCache) memberSchemas(t reflect.Type) map[reflect.Type]*jsonschema
 func (s *schemaCache) inputSchema(p *inputSpec) *jsonschema.Schema {
 	made := s.schemaOf(p.typ)
 	for i := range p.fields {
-		if f := &p.fields[i]; f.Description != "" {
+		f := &p.fields[i]
+		if f.Description != "" {
 			made.Properties[f.Name].Description = f.Description
+		}
+		if f.spec.endOfDay {
+			made.Properties[f.Name].Format = "" // a date is no date-time
 		}
 	}
 	if made.Properties == nil {

@@ -21,7 +21,11 @@ func (s *Service) ReadContext(ctx context.Context, actor *identity.Actor,
 		return out, emptyQueryError()
 	}
 	authors := map[loci.ID]string{}
-	f := loci.MemoryFilter{WorkspaceID: in.WorkspaceID, AtlasID: in.AtlasID}
+	f, err := loci.MemoryFilter{WorkspaceID: in.WorkspaceID, AtlasID: in.AtlasID, Since: in.Since,
+		Until: in.Until}.At(s.Store.Now())
+	if err != nil {
+		return out, err
+	}
 	list, err := store.Read(ctx, s.Store, actor, func(tx *store.Tx) ([]loci.Memory, error) {
 		if in.AtlasID != "" {
 			a, err := tx.AtlasRecord(in.AtlasID)

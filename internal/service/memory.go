@@ -146,14 +146,22 @@ func (s *Service) GetMemory(ctx context.Context, actor *identity.Actor, in loci.
 	})
 }
 
-// ListMemories lists memories, newest first.
+// ListMemories lists memories, newest or last changed first.
 func (s *Service) ListMemories(ctx context.Context, actor *identity.Actor,
 	in loci.ListMemories) (out loci.Memories, err error) {
 	out.Memories, out.Page, err = cursor.ListPage(ctx, s.Store, actor, &in.Paging, &in,
 		func(tx *store.Tx, p page.Request) (page.List[loci.Memory], error) {
+			if in.Sort == loci.OrderUpdated {
+				return memorydb.ListChanged(tx, in.MemoryFilter, p)
+			}
 			return memorydb.List(tx, in.MemoryFilter, p)
 		},
-		func(m loci.Memory) page.Key { return page.Key{At: m.CreatedAt, ID: m.ID} })
+		func(m loci.Memory) page.Key {
+			if in.Sort == loci.OrderUpdated {
+				return page.Key{At: m.UpdatedAt, ID: m.ID}
+			}
+			return page.Key{At: m.CreatedAt, ID: m.ID}
+		})
 	return out, err
 }
 

@@ -89,9 +89,13 @@ func (s *Service) search(ctx context.Context, actor *identity.Actor,
 	if err != nil {
 		return out, err
 	}
+	filter, err := in.MemoryFilter.At(s.Store.Now())
+	if err != nil {
+		return out, err
+	}
 	seen := retrieve.SeenSet(p.After.ID)
 	limit := min(p.Limit, retrieve.MaxPagedResults-seen.Len())
-	r, meta, err := s.retrieve(ctx, actor, in.Query, in.Mode, in.MemoryFilter, nil, seen, limit)
+	r, meta, err := s.retrieve(ctx, actor, in.Query, in.Mode, filter, nil, seen, limit)
 	if err != nil {
 		return out, err
 	}

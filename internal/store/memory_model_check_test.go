@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -96,7 +97,8 @@ func (m *memoryModel) filter() (f loci.MemoryFilter, s index.Filter, keep func(*
 	if m.below(3, "tagged") == 0 {
 		f.Tags, s.Tags = loci.Tags{"red"}, []string{"red"}
 	}
-	s.Statuses = 1
+	since, until := m.period(&f)
+	s.Since, s.Until, s.Statuses = int64(since), int64(until), 1
 	for i, status := range loci.MemoryStatuses {
 		if slices.Contains(f.Include, loci.Include(status)) {
 			s.Statuses |= 1 << i
@@ -105,8 +107,21 @@ func (m *memoryModel) filter() (f loci.MemoryFilter, s index.Filter, keep func(*
 	return f, s, func(l *memoryState) bool {
 		return (l.Status == loci.MemoryActive || slices.Contains(f.Include, loci.Include(l.Status))) &&
 			(f.Tags == nil || slices.Contains(l.Tags, "red")) &&
-			(f.Type == nil || slices.Contains(f.Type, l.Type))
+			(f.Type == nil || slices.Contains(f.Type, l.Type)) &&
+			l.CreatedAt >= since && (until == 0 || l.CreatedAt < until)
 	}
+}
+
+// period draws times of creation for a filter, from those of the memories.
+func (m *memoryModel) period(f *loci.MemoryFilter) (since, until loci.Time) {
+	for _, x := range []*loci.Moment{&f.Since, &f.Until} {
+		if len(m.all) > 0 && m.below(4, "bounded") == 0 {
+			*x = loci.Moment(m.all[m.below(len(m.all), "bound")].CreatedAt.String())
+		}
+	}
+	since, until, err := f.Period(m.s.Now())
+	m.must(err)
+	return since, until
 }
 
 func (m *memoryModel) checkLists() {
@@ -122,6 +137,7 @@ func (m *memoryModel) checkLists() {
 			m.t.Fatalf("%d lists %v, want %v", actor, got, want)
 		}
 	}
+	m.checkChanges(f, want)
 	var verified []loci.ID
 	for _, l := range m.all {
 		if l.Status == loci.MemoryActive && l.VerifiedAt != 0 {
@@ -135,6 +151,34 @@ func (m *memoryModel) checkLists() {
 		return got.ID == id
 	}) {
 		m.t.Fatalf("verified are %v, want %v: %v", list.Items, verified, err)
+	}
+}
+
+// checkChanges compares the list by the last change, page by page, with memories in any order.
+func (m *memoryModel) checkChanges(f loci.MemoryFilter, want []loci.ID) {
+	slices.SortFunc(want, func(a, b loci.ID) int {
+		x, y := m.id(a), m.id(b)
+		return cmp.Or(cmp.Compare(y.UpdatedAt, x.UpdatedAt), cmp.Compare(b, a))
+	})
+	if m.below(2, "anywhere") == 0 {
+		f.WorkspaceID = "" // the readers have no other memory of these kinds
+	}
+	in := loci.ListMemories{MemoryFilter: f, Sort: loci.OrderUpdated,
+		Paging: loci.Paging{Limit: loci.Limit(1 + m.below(5, "limit"))}}
+	var got []loci.ID
+	for {
+		page, err := m.service.ListMemories(ctx, m.people[2], in)
+		m.must(err)
+		for _, x := range page.Memories {
+			got = append(got, x.ID)
+		}
+		in.Limit = 3
+		if in.Cursor = loci.Cursor(page.NextCursor); in.Cursor == "" {
+			break
+		}
+	}
+	if !slices.Equal(got, want) {
+		m.t.Fatalf("by the last change %v, want %v", got, want)
 	}
 }
 

@@ -62,6 +62,9 @@ func readQueries(crew, atlas loci.ID, after page.Key) map[string]func(*store.Tx)
 	list := func(f loci.MemoryFilter) func(*store.Tx) error {
 		return func(tx *store.Tx) error { _, err := memorydb.List(tx, f, p); return err }
 	}
+	changes := func(f loci.MemoryFilter) func(*store.Tx) error {
+		return func(tx *store.Tx) error { _, err := memorydb.ListChanged(tx, f, p); return err }
+	}
 	find := func(f loci.MemoryFilter) func(*store.Tx) error {
 		return func(tx *store.Tx) error {
 			_, err := storetest.Search(tx, retrieve.Query{Keywords: query.Parse("common number")}, f, "", 5)
@@ -90,8 +93,9 @@ func readQueries(crew, atlas loci.ID, after page.Key) map[string]func(*store.Tx)
 		"all": {}, "place": {WorkspaceID: crew}, "atlas": {AtlasID: atlas}, "states": {Include: all},
 		"kinds and tags":     {Type: []loci.MemoryType{loci.TypeNote, loci.TypeFact}, Tags: loci.Tags{"a", "b"}},
 		"states of an atlas": {AtlasID: atlas, Include: all},
+		"times":              {Since: "2020-01-01", Until: "0d"},
 	} {
-		out["list "+name], out["find "+name] = list(f), find(f)
+		out["list "+name], out["find "+name], out["changes "+name] = list(f), find(f), changes(f)
 	}
 	return out
 }
@@ -160,10 +164,14 @@ func checkPlan(t *testing.T, s *store.Store, name string, st store.Statement) {
 		}
 	}
 	heads := len(pageSubquery.FindAllString(st.Text, -1))
-	index := "memories_newest "
-	if strings.Contains(st.Text, "h.atlas =") {
-		index = "memories_newest_of_atlas "
+	index := "memories_newest"
+	if strings.Contains(st.Text, "h.updated_at DESC") {
+		index = "memories_changed"
 	}
+	if strings.Contains(st.Text, "h.atlas =") {
+		index += "_of_atlas"
+	}
+	index += " "
 	if n := strings.Count(text, index); n != heads {
 		complain("%d of %d heads use %s", n, heads, index)
 	}

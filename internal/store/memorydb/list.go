@@ -35,29 +35,42 @@ type pageEntry struct {
 	id    loci.ID
 }
 
+// A listing is a list of memories. Its order has an index for each container.
+type listing struct {
+	loci.MemoryFilter
+	since, until loci.Time
+	sortedBy     string // created_at or updated_at
+	verified     bool   // only reviewed memories
+}
+
 // List returns a page of memories, newest first. It merges the beginnings of index ranges, one for each container
 // and status. So the cost depends on the page size, not on the size of the store. Contents are read only for the
 // memories on the page.
 func List(h scope.Holder, f loci.MemoryFilter, p page.Request) (page.List[loci.Memory], error) {
-	t := scope.Of(h)
-	return memories(t, f, p, false)
+	return memories(scope.Of(h), listing{MemoryFilter: f, sortedBy: "created_at"}, p)
+}
+
+// ListChanged returns a page of memories, the last changed first.
+func ListChanged(h scope.Holder, f loci.MemoryFilter, p page.Request) (page.List[loci.Memory], error) {
+	return memories(scope.Of(h), listing{MemoryFilter: f, sortedBy: "updated_at"}, p)
 }
 
 // ListVerified returns a page of reviewed memories, newest first.
 func ListVerified(h scope.Holder, f loci.MemoryFilter, p page.Request) (page.List[loci.Memory], error) {
-	t := scope.Of(h)
-	return memories(t, f, p, true)
+	return memories(scope.Of(h), listing{MemoryFilter: f, sortedBy: "created_at", verified: true}, p)
 }
 
-func memories(t *scope.Scope, f loci.MemoryFilter, p page.Request,
-	verified bool) (list page.List[loci.Memory], err error) {
-	ranges, err := memoryRanges(t, f, p, verified)
+func memories(t *scope.Scope, f listing, p page.Request) (list page.List[loci.Memory], err error) {
+	if f.since, f.until, err = f.Period(t.Conn.Now); err != nil {
+		return list, err
+	}
+	ranges, err := memoryRanges(t, f, p)
 	if err != nil {
 		return list, err
 	}
 	var entries []pageEntry
 	for chunk := range slices.Chunk(ranges, maxMergedRanges) {
-		if err := mergedPages(t, &entries, newPagePredicate(t, f, p, verified, 0), p, chunk); err != nil {
+		if err := mergedPages(t, &entries, newPagePredicate(t, f, p, 0), p, chunk); err != nil {
 			return list, err
 		}
 	}
@@ -78,7 +91,7 @@ func memories(t *scope.Scope, f loci.MemoryFilter, p page.Request,
 	if len(list.Items) == 0 && list.HasMore { // concurrent calls deleted all of them
 		last := entries[p.Limit-1]
 		p.After = page.Key{At: last.at, ID: last.id}
-		return memories(t, f, p, verified)
+		return memories(t, f, p)
 	}
 	return list, nil
 }
@@ -113,10 +126,10 @@ type memoryRange struct {
 }
 
 // memoryRanges returns the ranges in scope that can have memories on the page.
-func memoryRanges(t *scope.Scope, f loci.MemoryFilter, p page.Request, verified bool) (list []memoryRange, err error) {
+func memoryRanges(t *scope.Scope, f listing, p page.Request) (list []memoryRange, err error) {
 	if f.WorkspaceID == "" && f.AtlasID == "" {
-		for _, s := range statuses(f) {
-			if err := newestRanges(t, &list, newPagePredicate(t, f, p, verified, 1), p, s); err != nil {
+		for _, s := range statuses(f.MemoryFilter) {
+			if err := newestRanges(t, &list, newPagePredicate(t, f, p, 1), p, s); err != nil {
 				return nil, err
 			}
 		}
@@ -130,7 +143,7 @@ func memoryRanges(t *scope.Scope, f loci.MemoryFilter, p page.Request, verified 
 	if r.Atlas != 0 {
 		x.column, x.container = "atlas", r.Atlas
 	}
-	for _, x.status = range statuses(f) {
+	for _, x.status = range statuses(f.MemoryFilter) {
 		list = append(list, x)
 	}
 	return list, nil
@@ -146,9 +159,9 @@ func newestRanges(t *scope.Scope, list *[]memoryRange, c *pagePredicate, p page.
 	return t.QueryFew(fmt.Sprintf(
 		`SELECT workspace FROM (SELECT workspace, newest, rank() OVER (ORDER BY newest DESC) AS newest_rank
 			FROM (SELECT w.row_id AS workspace,
-		(SELECT h.created_at FROM memories h WHERE h.workspace = w.row_id AND h.status = %d AND %s`+liveAtlas+`
-			ORDER BY h.created_at DESC, h.id DESC LIMIT 1) AS newest
-		FROM`, status, c.sql)+t.MembershipSubquery()+fmt.Sprintf(
+		(SELECT h.%s FROM memories h WHERE h.workspace = w.row_id AND h.status = %d AND %s`+liveAtlas+`
+			ORDER BY h.%[1]s DESC, h.id DESC LIMIT 1) AS newest
+		FROM`, c.sortedBy, status, c.sql)+t.MembershipSubquery()+fmt.Sprintf(
 		`LIMIT 1000000000) AS newest_of WHERE newest IS NOT NULL) AS ranked WHERE newest_rank <= ?%d`, limit), c.args,
 		func(r sqldb.Row) error {
 			x := memoryRange{column: "workspace", status: status}
@@ -166,6 +179,7 @@ type pagePredicate struct {
 	sql       string
 	args      []any
 	argOffset int // the number of the statement's arguments before args
+	sortedBy  string
 }
 
 func (c *pagePredicate) bind(v any) int {
@@ -173,10 +187,19 @@ func (c *pagePredicate) bind(v any) int {
 	return c.argOffset + len(c.args)
 }
 
-func newPagePredicate(t *scope.Scope, f loci.MemoryFilter, p page.Request, verified bool, before int) *pagePredicate {
+func newPagePredicate(t *scope.Scope, f listing, p page.Request, before int) *pagePredicate {
 	at, id, _ := p.Seek()
-	c := &pagePredicate{argOffset: before}
-	c.sql = fmt.Sprintf("(h.created_at, h.id) < (?%d, ?%d)", c.bind(at), c.bind(id))
+	c := &pagePredicate{argOffset: before, sortedBy: f.sortedBy}
+	if f.sortedBy == "created_at" && f.until != 0 && f.until < at {
+		at, id = f.until, ""
+	}
+	c.sql = fmt.Sprintf("(h.%s, h.id) < (?%d, ?%d)", f.sortedBy, c.bind(at), c.bind(id))
+	if f.sortedBy != "created_at" && f.until != 0 {
+		c.sql += fmt.Sprintf(" AND h.created_at < ?%d", c.bind(f.until))
+	}
+	if f.since != 0 {
+		c.sql += fmt.Sprintf(" AND h.created_at >= ?%d", c.bind(f.since))
+	}
 	d := t.Conn.Dialect
 	if len(f.Type) > 0 {
 		types := make([]int64, len(f.Type))
@@ -185,7 +208,7 @@ func newPagePredicate(t *scope.Scope, f loci.MemoryFilter, p page.Request, verif
 		}
 		c.sql += fmt.Sprintf(" AND "+d.InList, "h.type", c.bind(sqldb.EncodeInts(types)))
 	}
-	if verified {
+	if f.verified {
 		c.sql += " AND h.verified_at > 0"
 	}
 	if len(f.Tags) > 0 {
@@ -205,14 +228,14 @@ func mergedPages(t *scope.Scope, list *[]pageEntry, c *pagePredicate, p page.Req
 			condition += liveAtlas
 		}
 		selects[i] = fmt.Sprintf(
-			`SELECT * FROM (SELECT h.row_id, h.created_at, h.id FROM memories h WHERE h.%s = ?%d AND h.status = %d
-			AND %s ORDER BY h.created_at DESC, h.id DESC LIMIT ?%d) AS head`, x.column, c.bind(x.container), x.status,
-			condition, limit)
+			`SELECT * FROM (SELECT h.row_id, h.%[1]s AS at, h.id FROM memories h WHERE h.%s = ?%d AND h.status = %d
+			AND %s ORDER BY h.%[1]s DESC, h.id DESC LIMIT ?%[6]d) AS head`, c.sortedBy, x.column, c.bind(x.container),
+			x.status, condition, limit)
 	}
 	// The sum makes SQLite sort all rows together. It would merge the ranges pairwise if the columns of the sort key
 	// were selected as they are.
-	q := `SELECT row_id, created_at + 0, id FROM (` + strings.Join(selects, " UNION ALL ") +
-		`) AS entries ORDER BY created_at DESC, id DESC LIMIT ?` + strconv.Itoa(limit)
+	q := `SELECT row_id, at + 0, id FROM (` + strings.Join(selects, " UNION ALL ") +
+		`) AS entries ORDER BY at DESC, id DESC LIMIT ?` + strconv.Itoa(limit)
 	return t.Conn.Query(q, c.args, func(r sqldb.Row) error {
 		var h pageEntry
 		err := r.Scan(&h.rowID, &h.at, &h.id)

@@ -25,11 +25,17 @@ type SearchSource struct {
 // NewSearchSource returns the source of a search within a filter. A workspace or atlas out of scope is NotFound.
 func NewSearchSource(h scope.Holder, f loci.MemoryFilter) (*SearchSource, error) {
 	t := scope.Of(h)
+	since, until, err := f.Period(t.Conn.Now)
+	if err != nil {
+		return nil, err
+	}
 	places, err := t.Resolve(f.WorkspaceID, f.AtlasID)
-	return &SearchSource{t, places, indexFilter(f, places)}, err
+	filter := indexFilter(f, places)
+	filter.Since, filter.Until = int64(since), int64(until)
+	return &SearchSource{t, places, filter}, err
 }
 
-// indexFilter translates the filter for the index.
+// indexFilter translates the filter for the index, all but its times.
 func indexFilter(f loci.MemoryFilter, r scope.Places) (s index.Filter) {
 	if r.Atlas != 0 {
 		s.Atlases = []int64{r.Atlas}
