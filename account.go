@@ -286,13 +286,14 @@ type AccountStatus struct {
 	Totals     Totals          `json:"totals"`
 }
 
-// A Grant is what a user lets an OAuth client do: it uses some of the user's workspaces, with tokens that it refreshes.
+// A Grant is what a user lets an OAuth client do, with tokens that it refreshes: it uses some of the user's workspaces,
+// or with the scope account whatever the user may.
 type Grant struct {
 	ID           ID               `json:"id" jsonschema:"UUIDv7"`
 	Client       GrantClient      `json:"client"`
 	RedirectHost string           `json:"redirectHost" jsonschema:"Where the client received the grant"`
 	Scope        string           `json:"scope"`
-	Workspaces   []GrantWorkspace `json:"workspaces" jsonschema:"The only workspaces that the client reaches"`
+	Workspaces   []GrantWorkspace `json:"workspaces" jsonschema:"The only ones that the client reaches. Empty with the scope account, which reaches all"`
 	CreatedAt    Time             `json:"createdAt"`
 	UpdatedAt    Time             `json:"updatedAt" jsonschema:"When the client last got tokens"`
 	LastUsedAt   Time             `json:"lastUsedAt,omitzero"`

@@ -110,6 +110,9 @@ func (g *Gate) Admit(ctx context.Context, o *op.Op, c *op.Call) (*identity.Actor
 		return nil, err
 	}
 	limit.Prove(ctx, limit.User(e.UserID))
+	if kind == identity.CredentialToken {
+		kind = e.Kind // of a narrowed token, or of one for the whole account
+	}
 	actor := &identity.Actor{UserID: e.UserID, Email: e.Email, CredentialKind: kind, CredentialID: e.ID,
 		Plan: e.Plan, BasePlan: e.BasePlan, OpenReferral: e.OpenReferral, GrantedWorkspaces: e.Workspaces}
 	if c.IdempotencyKey != "" {

@@ -2,6 +2,7 @@ package auth_test
 
 import (
 	"context"
+	"log/slog"
 	"slices"
 	"sync"
 	"testing"
@@ -54,6 +55,39 @@ func TestGateAdmitsAccessToken(t *testing.T) {
 		h.clock.pass(time.Millisecond) // it is cached still
 		_, err = admit(h.Gate, metered, k.Access)
 		expect(t, err, loci.CodeInvalidKey)
+	})
+}
+
+// A token of the whole account counts as its user, and a file token that it is exchanged for ends with its grant.
+func TestGateAdmitsTokenOfWholeAccount(t *testing.T) {
+	t.Parallel()
+	each(t, gateOptions{}, func(t *testing.T, _ storetest.Database, h *gateFixture) {
+		k := storetest.AccountToken(t, h.store, h.user.ID)
+		actor := testenv.Must(h.Admit(t.Context(), metered, &op.Call{Credential: k.Access}))(t)
+		if actor.UserID != h.user.ID || actor.GrantedWorkspaces != nil || !actor.IsPerson() ||
+			actor.CredentialKind != identity.CredentialAccount {
+			t.Fatalf("the actor is %+v", actor)
+		}
+		key := testenv.Must(h.work.CreateKey(t.Context(), actor, loci.CreateKey{Name: "made"}))(t)
+		files := auth.NewGate(h.store, auth.Options{Clock: h.clock.now, Log: slog.New(slog.DiscardHandler),
+			VerifyFileToken: h.work.VerifyFileToken})
+		t.Cleanup(files.Close)
+		file := testenv.Must(h.work.ExchangeFileToken(t.Context(), actor, loci.Empty{}))(t).Token
+		holder := testenv.Must(files.Admit(t.Context(), service.AttachmentConfirm.Op, &op.Call{Credential: file,
+			Transport: op.TransportREST}))(t)
+		if holder.CredentialID != actor.CredentialID || holder.GrantedWorkspaces != nil {
+			t.Errorf("the file token stands for %+v", holder)
+		}
+		testenv.Must(h.work.RevokeGrant(t.Context(), h.actor(), loci.RevokeGrant{GrantID: actor.CredentialID}))(t)
+		for credential, code := range map[string]loci.Code{k.Access: loci.CodeInvalidKey, key.APIKey: ""} {
+			_, err := admit(h.Gate, metered, credential)
+			expect(t, err, code)
+		}
+		_, err := files.Admit(t.Context(), service.AttachmentConfirm.Op, &op.Call{Credential: file,
+			Transport: op.TransportREST})
+		expect(t, err, loci.CodeInvalidKey)
+		_, err = h.work.CreateKey(t.Context(), actor, loci.CreateKey{Name: "late"})
+		expect(t, err, loci.CodeRevoked)
 	})
 }
 

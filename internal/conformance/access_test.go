@@ -44,7 +44,7 @@ var roles = map[conformance.Caller]loci.Role{
 	conformance.CallerMember: loci.RoleMember, conformance.CallerAdmin: loci.RoleAdmin,
 	conformance.CallerOwner: loci.RoleOwner, conformance.CallerAgent: loci.RoleOwner,
 	conformance.CallerToken: loci.RoleOwner, conformance.CallerDevice: loci.RoleOwner,
-	conformance.CallerFile: loci.RoleOwner,
+	conformance.CallerFile: loci.RoleOwner, conformance.CallerAccount: loci.RoleOwner,
 }
 
 // expected returns the expected error code of a caller, or "".

@@ -21,13 +21,14 @@ const (
 	CallerOwner     Caller = "owner"
 	CallerAgent     Caller = "agent"      // ann's key, with an agent named as the actor
 	CallerToken     Caller = "token"      // ann's, narrowed to the team workspace
+	CallerAccount   Caller = "account"    // ann's token, for the whole account
 	CallerFile      Caller = "file token" // of ann's key, over REST
 	CallerDevice    Caller = "device"     // the owner of a database on the own device, without sign-in
 )
 
 // Callers lists all callers.
 var Callers = []Caller{CallerNobody, CallerRevoked, CallerStranger, CallerElsewhere, CallerMember, CallerAdmin,
-	CallerOwner, CallerAgent, CallerToken, CallerFile, CallerDevice}
+	CallerOwner, CallerAgent, CallerToken, CallerAccount, CallerFile, CallerDevice}
 
 // localDevice is a credential that the world itself maps to a caller.
 const localDevice = "test-own-device"
@@ -39,7 +40,7 @@ func (w *World) Credential(c Caller) string {
 	}
 	return map[Caller]string{CallerRevoked: w.revoked, CallerStranger: w.Eve.Key, CallerMember: w.Cid.Key,
 		CallerAdmin: w.Bob.Key, CallerOwner: w.Ann.Key, CallerAgent: w.Ann.Key, CallerElsewhere: w.elsewhere,
-		CallerToken: w.token, CallerDevice: localDevice}[c]
+		CallerToken: w.token, CallerAccount: w.account, CallerDevice: localDevice}[c]
 }
 
 // FileToken returns a token for files of a person.

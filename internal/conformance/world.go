@@ -64,6 +64,7 @@ type World struct {
 	granted                 []loci.ID
 	token                   string // of ann, for the granted workspaces: the team workspace and those like it
 	elsewhere               string // of ann, for another workspace
+	account                 string // of ann, for the whole account
 	actors                  map[string]identity.Actor
 }
 
@@ -144,6 +145,7 @@ func New(t testing.TB, open func(t testing.TB, o store.Options) *store.Store, o 
 	w.revoked = k.APIKey
 	w.grant(t, w.Team)
 	w.elsewhere = storetest.Token(t, w.Store, w.Ann.ID, w.NewTeam(t, w.Ann)).Access
+	w.account = storetest.AccountToken(t, w.Store, w.Ann.ID).Access
 	device := w.Ann.Actor()
 	device.CredentialKind, device.CredentialID = identity.CredentialLocal, w.Ann.ID
 	w.actors[localDevice] = *device

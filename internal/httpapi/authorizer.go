@@ -19,7 +19,13 @@ type Authorization struct {
 	ClientHost   string // host of the client's metadata document, which proves it, or ""
 	RedirectURI  string // where the answer goes, byte for byte as the client sent it
 	RedirectHost string // its host with port, or its scheme with a colon ("cursor:") where a program takes it over
-	Scope        string
+	Account      bool   // the client asks for everything that the person may do
+}
+
+// A Reach is what a person lets a client use: some workspaces, or the whole account.
+type Reach struct {
+	Account    bool
+	Workspaces []loci.ID // without Account
 }
 
 // An Authorizer checks requests of OAuth clients and answers them. An error other than a *RedirectError is for the
@@ -34,8 +40,9 @@ type Authorizer interface {
 	Bind(request string, signIn loci.ID) (bound string, a Authorization, err error)
 	// Open returns the request that is bound to this sign-in.
 	Open(bound string, signIn loci.ID) (Authorization, error)
-	// Approve stores the consent of a user, and returns the address of the client with code, state and iss.
-	Approve(ctx context.Context, bound string, signIn, user loci.ID, workspaces []loci.ID) (location string, err error)
+	// Approve stores the consent of a user, and returns the address of the client with code, state and iss. It refuses
+	// the whole account to a client that did not ask for it.
+	Approve(ctx context.Context, bound string, signIn, user loci.ID, reach Reach) (location string, err error)
 	// Deny returns the address of the client with error=access_denied, state and iss.
 	Deny(bound string, signIn loci.ID) (location string, err error)
 }

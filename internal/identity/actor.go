@@ -5,14 +5,16 @@ import "github.com/loci-memory/loci"
 // A CredentialKind is the kind of credential that an Actor presented.
 type CredentialKind string
 
-// The kinds of credentials. CredentialLocal is the owner of a database on the own device: access to the file proves it.
-// CredentialFile is a file token, which stands for the key or cookie that it was exchanged for.
+// The kinds of credentials. CredentialToken is an access token that is narrowed to some workspaces, CredentialAccount
+// one that reaches the whole account. CredentialLocal is the owner of a database on the own device: access to the file
+// proves it. CredentialFile is a file token, which stands for the credential that it was exchanged for.
 const (
-	CredentialKey    CredentialKind = "key"
-	CredentialCookie CredentialKind = "cookie"
-	CredentialToken  CredentialKind = "token"
-	CredentialLocal  CredentialKind = "local"
-	CredentialFile   CredentialKind = "file"
+	CredentialKey     CredentialKind = "key"
+	CredentialCookie  CredentialKind = "cookie"
+	CredentialToken   CredentialKind = "token"
+	CredentialAccount CredentialKind = "account"
+	CredentialLocal   CredentialKind = "local"
+	CredentialFile    CredentialKind = "file"
 )
 
 // An Actor is the caller of one call, with the properties of the call that are not in its input. Every call has its
@@ -39,7 +41,9 @@ type Actor struct {
 }
 
 // IsPerson reports whether the actor may widen its own access. A narrowed token may not.
-func (a *Actor) IsPerson() bool { return a.CredentialKind != CredentialToken }
+func (a *Actor) IsPerson() bool {
+	return a.CredentialKind != CredentialToken && a.GrantedWorkspaces == nil
+}
 
 // WithoutIdempotency returns the actor for a transaction that neither stores nor returns a stored response.
 func (a *Actor) WithoutIdempotency() *Actor {

@@ -59,7 +59,8 @@ func (s *Server) newRequest(ctx context.Context, params url.Values, address stri
 			"that it did not register (redirect_uri). Do not continue unless you know why.")
 	}
 	return request{ClientID: c.ID, ClientName: cmp.Or(c.Name, "Unnamed program"), ClientURI: c.URI, ClientHost: host,
-		RedirectURI: redirect, Challenge: params.Get("code_challenge"), State: []byte(params.Get("state"))}, nil
+		RedirectURI: redirect, Challenge: params.Get("code_challenge"), State: []byte(params.Get("state")),
+		Account: asksForAccount(params.Get("scope"), redirect)}, nil
 }
 
 // errUnknownClient is the refusal of a client that is not known, for the person.
@@ -135,15 +136,22 @@ func (s *Server) openBound(bound string, signIn loci.ID) (request, error) {
 
 // Approve stores the consent of a user, and returns the address that tells the client.
 func (s *Server) Approve(ctx context.Context, bound string, signIn, user loci.ID,
-	workspaces []loci.ID) (string, error) {
+	reach httpapi.Reach) (string, error) {
 	r, err := s.openBound(bound, signIn)
 	if err != nil {
 		return "", err
 	}
+	consent := grantdb.Consent{ClientID: r.ClientID, ClientName: r.ClientName, ClientURI: r.ClientURI,
+		RedirectURI: r.RedirectURI, Challenge: r.Challenge, Resource: s.resource, Scope: scope, UserID: user,
+		SignInID: signIn, Workspaces: reach.Workspaces}
+	if reach.Account {
+		if !r.Account {
+			return "", loci.Errorf(loci.CodeInvalidQuery, "The program did not ask for everything that you may do.")
+		}
+		consent.Scope = grantdb.AccountScope
+	}
 	code, err := store.System(ctx, s.Store, "store the consent of a user", func(t *store.SystemTx) (string, error) {
-		return t.Grants().AddCode(grantdb.Consent{ClientID: r.ClientID, ClientName: r.ClientName,
-			ClientURI: r.ClientURI, RedirectURI: r.RedirectURI, Challenge: r.Challenge, Resource: s.resource,
-			Scope: scope, UserID: user, SignInID: signIn, Workspaces: workspaces})
+		return t.Grants().AddCode(consent)
 	})
 	if err != nil {
 		return "", err
@@ -176,5 +184,5 @@ func (s *Server) answer(r request, params ...string) string {
 // authorization returns the part of a request that a page shows.
 func (r request) authorization() httpapi.Authorization {
 	return httpapi.Authorization{ClientName: r.ClientName, ClientURI: r.ClientURI, ClientHost: r.ClientHost,
-		RedirectURI: r.RedirectURI, RedirectHost: grantdb.RedirectHost(r.RedirectURI), Scope: scope}
+		RedirectURI: r.RedirectURI, RedirectHost: grantdb.RedirectHost(r.RedirectURI), Account: r.Account}
 }

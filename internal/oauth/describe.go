@@ -1,5 +1,7 @@
 package oauth
 
+import "github.com/loci-memory/loci/internal/store/grantdb"
+
 type object = map[string]any
 
 // stringSchema is the schema of a text.
@@ -50,7 +52,7 @@ var (
 			"redirect_uri":  stringSchema("The one of the authorization request"),
 			"code_verifier": stringSchema("Of PKCE (RFC 7636): 43 to 128 characters"),
 			"refresh_token": stringSchema("The last one. Its repetition returns the same answer for two minutes"),
-			"scope":         stringSchema("mcp, or absent"),
+			"scope":         stringSchema("mcp, mcp account, or absent. The consent decides"),
 			"resource":      stringSchema("The address of /mcp, or absent"),
 		}),
 		"responses": responses("200", "The tokens", object{"type": "object",
@@ -58,7 +60,7 @@ var (
 			"properties": object{"access_token": stringSchema("For Authorization: Bearer"),
 				"token_type":    object{"type": "string", "const": "Bearer"},
 				"expires_in":    object{"type": "integer", "description": "Seconds"},
-				"scope":         object{"type": "string", "const": scope},
+				"scope":         object{"type": "string", "enum": []string{grantdb.MCPScope, grantdb.AccountScope}},
 				"refresh_token": stringSchema("Replaces the earlier one; it ends after 60 days without use")}}),
 	}
 	describeRevoke = object{

@@ -1,6 +1,8 @@
 package oauth
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"log/slog"
@@ -43,7 +45,7 @@ func newTestServerAt(t testing.TB, clock loci.Clock) (s *Server, client string, 
 	s = New(Options{Store: st, PublicURL: testIssuer, Clock: clock,
 		Host: &op.Host{Log: slog.New(slog.DiscardHandler)}})
 	c := grantdb.Client{ID: "client", Name: "Test", RedirectURIs: []string{"https://app.example/cb?x=1",
-		"http://127.0.0.1/cb"}}
+		"http://127.0.0.1/cb", "app.example:/cb"}}
 	testenv.Must(store.System(t.Context(), st, "add a client", func(t *store.SystemTx) (loci.Empty, error) {
 		return loci.Empty{}, t.Grants().AddClient(c)
 	}))(t)
@@ -79,13 +81,60 @@ func TestAuthorizeAcceptsWhatClientsSend(t *testing.T) {
 		authorizeQuery("redirect_uri", "http://127.0.0.1:50000/cb"), authorizeQuery("state", strings.Repeat("s",
 			maxState))} {
 		signed, a, err := s.Authorize(t.Context(), query, testAddress)
-		if err != nil || a.ClientName != "Test" || a.RedirectURI == "" || a.Scope != "mcp" {
+		if err != nil || a.ClientName != "Test" || a.RedirectURI == "" || a.Account {
 			t.Errorf("%s: %+v, %v", query, a, err)
 		}
 		again, b, err := s.Authorize(t.Context(), "request="+url.QueryEscape(signed), testAddress)
 		if err != nil || again != signed || a != b {
 			t.Errorf("%s again: %+v, %v", query, b, err)
 		}
+	}
+}
+
+// TestWholeAccountIsForClientsOnTheDevice checks who is offered the whole account, and that the answer of the consent
+// page cannot take more than was offered.
+func TestWholeAccountIsForClientsOnTheDevice(t *testing.T) {
+	t.Parallel()
+	s, _, h := newTestServer(t)
+	ann := storetest.User(t, s.Store, "ann")
+	signIn := storetest.SignIn(t, s.Store, ann.UserID)
+	const device, verifier = "http://127.0.0.1:50000/cb", "the verifier of a client has 43 characters or more"
+	challenge := sha256.Sum256([]byte(verifier))
+	for _, c := range []struct {
+		redirect, scope string
+		offered         bool
+	}{
+		{device, "mcp account", true}, {device, "account openid mcp", true}, {device, "mcp", false},
+		{device, "", false}, {device, "mcp accounts", false}, {"https://app.example/cb?x=1", "mcp account", false},
+		{"app.example:/cb", "mcp account", false},
+	} {
+		signed, a, err := s.Authorize(t.Context(), authorizeQuery("redirect_uri", c.redirect, "scope", c.scope,
+			"code_challenge", base64.RawURLEncoding.EncodeToString(challenge[:])), testAddress)
+		if err != nil || a.Account != c.offered {
+			t.Errorf("%+v: %+v, %v", c, a, err)
+			continue
+		}
+		bound, b, err := s.Bind(signed, signIn)
+		if err != nil || b.Account != c.offered {
+			t.Errorf("%+v, bound: %+v, %v", c, b, err)
+		}
+		location, err := s.Approve(t.Context(), bound, signIn, ann.UserID, httpapi.Reach{Account: true})
+		if (err == nil) != c.offered || err != nil && !loci.Is(err, loci.CodeInvalidQuery) {
+			t.Errorf("%+v: everything is allowed: %v", c, err)
+		}
+		if err != nil {
+			continue
+		}
+		answer := testenv.Must(url.Parse(location))(t).Query()
+		w := callEndpoint(h, "/oauth/token", "application/x-www-form-urlencoded", url.Values{"client_id": {"client"},
+			"grant_type": {"authorization_code"}, "code": answer["code"], "redirect_uri": {c.redirect},
+			"code_verifier": {verifier}}.Encode())
+		testenv.Contains(t, w.Body.String(), `"scope":"mcp account"`, c.scope)
+	}
+	_, _, err := s.Authorize(t.Context(), authorizeQuery("redirect_uri", device, "scope", "account"), testAddress)
+	var refused *httpapi.RedirectError
+	if !errors.As(err, &refused) || !strings.Contains(refused.Location, "error="+codeInvalidScope) {
+		t.Errorf("account alone: %v", err)
 	}
 }
 
@@ -174,7 +223,8 @@ func TestBoundRequestIsOfOneSignIn(t *testing.T) {
 		if location, err := s.Deny(request, signIn); err == nil || location != "" {
 			t.Errorf("%q denies it", signIn)
 		}
-		if location, err := s.Approve(t.Context(), request, signIn, "ann", nil); err == nil || location != "" {
+		location, err := s.Approve(t.Context(), request, signIn, "ann", httpapi.Reach{})
+		if err == nil || location != "" {
 			t.Errorf("%q approves it", signIn)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/httpapi"
+	"github.com/loci-memory/loci/internal/store/grantdb"
 )
 
 // maxBody is the most bytes of a form or a registration.
@@ -64,8 +65,12 @@ func requireParams(params url.Values, names ...string) error {
 	return nil
 }
 
-// scope is the only scope: tools and data of MCP.
-const scope = "mcp"
+// scope is the scope of every grant: tools and data of MCP. accountScope beside it asks for everything that the person
+// may do.
+const (
+	scope        = grantdb.MCPScope
+	accountScope = "account"
+)
 
 // checkScope refuses a list of scopes without ours. Others beside it are dropped.
 func checkScope(list string) error {
@@ -73,6 +78,12 @@ func checkScope(list string) error {
 		return errorf(codeInvalidScope, "scope must contain %s, or be left out", scope)
 	}
 	return nil
+}
+
+// asksForAccount reports whether a list of scopes asks for the whole account, and the client may: its answer stays on
+// the device of the person.
+func asksForAccount(list, redirect string) bool {
+	return slices.Contains(strings.Fields(list), accountScope) && withoutLoopbackPort(redirect) != ""
 }
 
 // checkResources refuses a resource that is not the MCP endpoint of this server (RFC 8707, section 2).

@@ -23,8 +23,9 @@ type request struct {
 	ClientHost  string    `json:"host,omitempty"`
 	RedirectURI string    `json:"redirect"`
 	Challenge   string    `json:"challenge"`
-	State       []byte    `json:"state,omitempty"`  // any bytes
-	SignIn      loci.ID   `json:"signIn,omitempty"` // that it is bound to, or ""
+	State       []byte    `json:"state,omitempty"`   // any bytes
+	Account     bool      `json:"account,omitempty"` // the client asks for the whole account
+	SignIn      loci.ID   `json:"signIn,omitempty"`  // that it is bound to, or ""
 	Expires     loci.Time `json:"expires"`
 }
 

@@ -186,7 +186,8 @@ func (c *Call) authorize(o *Op, actor *identity.Actor) error {
 		return invalidf("Idempotency-Key is given twice")
 	case o.Access == Person && !actor.IsPerson():
 		return loci.Errorf(loci.CodeInsufficientScope,
-			"This needs an API key or a sign-in: a token cannot widen its own reach.")
+			"This needs an API key, a sign-in, or a token with the scope account: a token for some workspaces cannot "+
+				"widen its own reach.")
 	case o.Access == Agent && (c.ActorHeader != ActorAgent || actor.CredentialKind != identity.CredentialKey):
 		return loci.Errorf(loci.CodeForbidden, "This is for agents: send X-Loci-Actor: agent and an API key.")
 	}

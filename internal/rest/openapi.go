@@ -128,7 +128,7 @@ func securityRequirements(a op.Access) []jsonObject {
 var accessDescriptions = map[op.Access]string{
 	op.Public:  "It needs no credential.",
 	op.Account: "It takes any credential.",
-	op.Person:  "It takes an API key or a signed-in browser, never an access token.",
+	op.Person:  "It takes an API key, a signed-in browser, or an access token with the scope account.",
 	op.Agent:   "It takes an API key together with X-Loci-Actor: agent.",
 	op.File:    "It takes a token of file.exchange, and nothing else.",
 }

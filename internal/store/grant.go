@@ -22,6 +22,14 @@ func (s *Account) RevokeGrant(id loci.ID) error { return s.t.grants().Revoke(s.t
 // Grants returns the OAuth clients and grants of all users.
 func (t *SystemTx) Grants() grantdb.Tx { return t.t.grants() }
 
+// CredentialByID returns the key, the sign-in or the grant for the whole account with an id.
+func (t *SystemTx) CredentialByID(kind identity.CredentialKind, id loci.ID) (accountdb.Credential, error) {
+	if kind == identity.CredentialAccount {
+		return t.Grants().AccountCredential(id)
+	}
+	return t.Tx.CredentialByID(kind, id)
+}
+
 // Credential returns the credential whose secret has this hash.
 func (t *SystemTx) Credential(kind identity.CredentialKind, hash []byte) (accountdb.Credential, error) {
 	if kind == identity.CredentialToken {

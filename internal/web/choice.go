@@ -2,10 +2,12 @@ package web
 
 import (
 	"cmp"
+	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/httpapi"
 	"github.com/loci-memory/loci/internal/op"
 )
 
@@ -59,6 +61,22 @@ func compareChoices(a, b choice) int {
 		return 1
 	}
 	return cmp.Or(strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)), strings.Compare(a.Name, b.Name))
+}
+
+// choose returns what a person allows, and marks it in the form. An error is that of a field.
+func (c *consent) choose(form url.Values) (r httpapi.Reach, field string, err error) {
+	if c.Account {
+		switch c.Reach = form.Get(reachField); c.Reach {
+		case "account":
+			return httpapi.Reach{Account: true}, "", nil
+		case "workspaces":
+		default:
+			return r, reachField, loci.Errorf(loci.CodeInvalidQuery,
+				"Choose what the program may use, or deny the request.")
+		}
+	}
+	r.Workspaces, err = c.tick(form[workspacesField])
+	return r, workspacesField, err
 }
 
 // tick marks the workspaces that a person chose, and returns their ids.

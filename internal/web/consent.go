@@ -11,6 +11,7 @@ import (
 
 // Fields of the form that answers the request of a client, beside httpapi.RequestField.
 const (
+	reachField      = "reach"      // workspaces or account
 	workspacesField = "workspaces" // one for each ticked workspace
 	decisionField   = "decision"   // allow or deny
 )
@@ -22,7 +23,8 @@ type consent struct {
 	Target     string // host and port that get the answer
 	Scheme     string // of the links that the client opens on the device, or ""
 	Local      bool   // the client listens on the device
-	Scope      string
+	Account    bool   // the client asks for everything that the person may do
+	Reach      string // the choice between that and some workspaces, or ""
 	Bound      string // the request, for the form
 	Workspaces []choice
 	Cut        bool // there are more workspaces
@@ -71,8 +73,8 @@ func (v *visit) startAgain(err error) error {
 
 // ask fills the page that asks about a request.
 func (v *visit) ask(bound string, a httpapi.Authorization) (err error) {
-	v.Consent = &consent{Client: plainName(a.ClientName), Host: a.ClientHost, Target: a.RedirectHost, Scope: a.Scope,
-		Bound: bound}
+	v.Consent = &consent{Client: plainName(a.ClientName), Host: a.ClientHost, Target: a.RedirectHost,
+		Account: a.Account, Bound: bound}
 	if u, err := url.Parse(a.RedirectURI); err == nil && u.Scheme != "http" && u.Scheme != "https" {
 		v.Consent.Scheme = u.Scheme + ":"
 	} else if err == nil {
@@ -107,12 +109,12 @@ func decide(v *visit) error {
 	if err := v.ask(bound, a); err != nil {
 		return err
 	}
-	chosen, err := v.Consent.tick(v.form[workspacesField])
+	reach, field, err := v.Consent.choose(v.form)
 	if err != nil {
-		v.FieldErrors[workspacesField] = loci.AsError(err).Message
+		v.FieldErrors[field] = loci.AsError(err).Message
 		return err
 	}
-	location, err := v.h.Authorizer.Approve(v.r.Context(), bound, signIn, v.User.ID, chosen)
+	location, err := v.h.Authorizer.Approve(v.r.Context(), bound, signIn, v.User.ID, reach)
 	if loci.Is(err, loci.CodeInvalidQuery) { // the request was open above, so the choice is at fault
 		v.FieldErrors[workspacesField] = loci.AsError(err).Message
 		return err
@@ -123,7 +125,8 @@ func decide(v *visit) error {
 // checkAnswer refuses a form that its page did not send.
 func checkAnswer(form url.Values) error {
 	for name, values := range form {
-		known := slices.Contains([]string{httpapi.RequestField, decisionField, nextField, workspacesField}, name)
+		known := slices.Contains([]string{httpapi.RequestField, decisionField, nextField, reachField,
+			workspacesField}, name)
 		if !known || name != workspacesField && len(values) > 1 {
 			return loci.Errorf(loci.CodeInvalidQuery, "The form has a field that its page does not have.")
 		}

@@ -278,6 +278,40 @@ func TestConsentPageListsManyWorkspaces(t *testing.T) {
 	}
 }
 
+// TestPersonChoosesReachOfClientOnTheDevice checks that a client that asks for the whole account gets what the person
+// chose, and that no other client gets it.
+func TestPersonChoosesReachOfClientOnTheDevice(t *testing.T) {
+	t.Parallel()
+	b := newConsentBrowser(t, true, alpha, personal)
+	got := b.get(authorize + "device")
+	got.expect(t, 200, authorize+"device", "These workspaces", "Everything that I may do", "create and revoke API keys",
+		`value="deny" formnovalidate`)
+	testenv.Equal(t, strings.Count(got.raw, " checked"), 0, "a choice is made")
+	if text := b.get(authorize + "local").text; strings.Contains(text, "Everything") {
+		t.Error("a client that asks for workspaces is offered everything")
+	}
+	for body, want := range map[string]string{
+		answerOf("device", "allow") + "&reach=account":             "approve ann everything",
+		answerOf("device", "allow", "alpha") + "&reach=account":    "approve ann everything",
+		answerOf("device", "allow", "alpha") + "&reach=workspaces": "approve ann alpha",
+		answerOf("local", "allow", "alpha") + "&reach=account":     "approve ann alpha",
+	} {
+		if got := b.do("POST", consent, body); got.StatusCode != 303 || b.calls() != want {
+			t.Errorf("%s: %d, want %s", body, got.StatusCode, want)
+		}
+	}
+	for body, texts := range map[string][]string{
+		answerOf("device", "allow", "alpha"):                    {`<a href="#reach">Choose what`, `id="reach-fault"`},
+		answerOf("device", "allow", "alpha") + "&reach=all":     {`<a href="#reach">Choose what`},
+		answerOf("device", "allow") + "&reach=workspaces":       {`<a href="#workspaces">Choose at`, `required checked>`},
+		answerOf("local", "allow") + "&reach=account":           {`<a href="#workspaces">Choose at`},
+		answerOf("device", "allow") + "&reach=account&reach=no": {"does not have"},
+	} {
+		b.do("POST", consent, body).expect(t, 400, consent, texts...)
+	}
+	testenv.Equal(t, b.calls(), "")
+}
+
 // A person who ticks too many workspaces keeps the form.
 func TestConsentToTooManyWorkspacesKeepsForm(t *testing.T) {
 	t.Parallel()

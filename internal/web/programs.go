@@ -1,6 +1,7 @@
 package web
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -37,12 +38,20 @@ func (v *visit) readPrograms() {
 	}
 	for _, g := range out.(loci.Grants).Grants {
 		v.Programs = append(v.Programs, program{ID: g.ID, Name: plainName(g.Client.Name), Host: g.RedirectHost,
-			Workspaces: workspaceNames(g.Workspaces), Used: lastUse(g.LastUsedAt)})
+			Workspaces: reachOf(g), Used: lastUse(g.LastUsedAt)})
 	}
 }
 
 // maxWorkspaceNames is how many workspaces of a program the page names.
 const maxWorkspaceNames = 5
+
+// reachOf describes what a program reaches.
+func reachOf(g loci.Grant) string {
+	if slices.Contains(strings.Fields(g.Scope), "account") {
+		return "Everything that you may do"
+	}
+	return workspaceNames(g.Workspaces)
+}
 
 func workspaceNames(workspaces []loci.GrantWorkspace) string {
 	var names []string

@@ -332,7 +332,9 @@ var clients = map[string]httpapi.Authorization{
 	"app": {ClientName: "The App", RedirectURI: secureSite, RedirectHost: "app.example"},
 	"document": {ClientName: "The App", ClientHost: "docs.example", RedirectURI: loopback,
 		RedirectHost: "127.0.0.1:4567"},
-	"local":    {ClientName: "The App", RedirectURI: loopback, RedirectHost: "127.0.0.1:4567"},
+	"local": {ClientName: "The App", RedirectURI: loopback, RedirectHost: "127.0.0.1:4567"},
+	"device": {ClientName: "The App", RedirectURI: loopback, RedirectHost: "127.0.0.1:4567",
+		Account: true},
 	"private":  {ClientName: "The App", RedirectURI: privateUse, RedirectHost: "cursor:"},
 	"script":   {ClientName: "The App", RedirectURI: "javascript:alert(1)", RedirectHost: "javascript:"},
 	"hostile":  {ClientName: hostileName, RedirectURI: "http://a.example;script-src *,x/", RedirectHost: "<b>"},
@@ -384,16 +386,19 @@ func (f *fakeAuthorizer) Open(bound string, signIn loci.ID) (httpapi.Authorizati
 }
 
 func (f *fakeAuthorizer) Approve(_ context.Context, bound string, signIn, user loci.ID,
-	workspaces []loci.ID) (string, error) {
+	reach httpapi.Reach) (string, error) {
 	a, err := f.Open(bound, signIn)
 	if err != nil {
 		return "", err
 	}
-	if len(workspaces) > 200 {
+	if len(reach.Workspaces) > 200 {
 		return "", loci.Errorf(loci.CodeInvalidQuery, "Choose 1 to 200 workspaces.")
 	}
 	texts := []string{"approve", string(user)}
-	for _, w := range workspaces {
+	if reach.Account {
+		texts = append(texts, "everything")
+	}
+	for _, w := range reach.Workspaces {
 		texts = append(texts, string(w))
 	}
 	f.note(texts...)

@@ -14,8 +14,8 @@ export class Person {
   #cookies = new Map()
   steps = [] // "method path status" of each request
 
-  constructor({ email, password, workspaces = [] }) {
-    Object.assign(this, { email, password, workspaces })
+  constructor({ email, password, workspaces = [], account = false }) {
+    Object.assign(this, { email, password, workspaces, account })
   }
 
   // authorize answers an authorization request, and returns the address to which the server sends the browser back.
@@ -81,6 +81,7 @@ export class Person {
     for (const { name, type, value } of form.fields) {
       if (type === 'email') fields.append(name, this.email)
       else if (type === 'password') fields.append(name, this.password)
+      else if (type === 'radio') value === (this.account ? 'account' : 'workspaces') && fields.append(name, value)
       else if (type === 'checkbox') wanted.includes(value) && fields.append(name, value)
       else if (type !== 'submit' || (name === 'decision' && value === decision)) name && fields.append(name, value)
     }

@@ -34,7 +34,8 @@ const (
 func (s *Service) ExchangeFileToken(ctx context.Context, actor *identity.Actor, _ loci.Empty) (loci.FileToken, error) {
 	if actor.CredentialKind == identity.CredentialToken {
 		return loci.FileToken{}, loci.Errorf(loci.CodeInvalidKey,
-			"An access token cannot be exchanged: use an API key, or a signed-in browser.")
+			"An access token for some workspaces cannot be exchanged: use an API key, a signed-in browser, or a token "+
+				"with the scope account.")
 	}
 	keys, err := s.keys.load(ctx, s)
 	if err != nil {

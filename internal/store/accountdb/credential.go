@@ -110,7 +110,7 @@ func UsesOf(kind identity.CredentialKind) UseColumn {
 	switch kind {
 	case identity.CredentialCookie:
 		return SignInUses
-	case identity.CredentialToken:
+	case identity.CredentialToken, identity.CredentialAccount:
 		return GrantUses
 	}
 	return KeyUses
@@ -298,11 +298,14 @@ func (t Tx) EndSignIn(userID, id loci.ID) error {
 	return err
 }
 
-// RequireLiveCredential refuses a key or a sign-in of a user that has ended. No other call deletes it until the commit.
+// RequireLiveCredential refuses a key, a sign-in or a grant of a user that has ended. No other call deletes it until
+// the commit.
 func (t Tx) RequireLiveCredential(userID loci.ID, kind identity.CredentialKind, id loci.ID) error {
 	query := map[identity.CredentialKind]string{
-		identity.CredentialKey:    `SELECT 1 FROM api_keys c WHERE c.id = ?1 AND c.user_id = ?2 AND c.revoked_at = 0`,
-		identity.CredentialCookie: `SELECT 1 FROM sign_ins c WHERE c.id = ?1 AND c.user_id = ?2`,
+		identity.CredentialKey: `SELECT 1 FROM api_keys c WHERE c.id = ?1 AND c.user_id = ?2
+			AND c.revoked_at = 0`,
+		identity.CredentialCookie:  `SELECT 1 FROM sign_ins c WHERE c.id = ?1 AND c.user_id = ?2`,
+		identity.CredentialAccount: `SELECT 1 FROM grants c WHERE c.id = ?1 AND c.user_id = ?2`,
 	}[kind]
 	if query == "" {
 		return nil // of this device: no other kind makes keys

@@ -20,7 +20,7 @@ const (
 	MaxWorkspaces = 200
 )
 
-// A Consent is the decision of a user to let a client use some workspaces.
+// A Consent is the decision of a user to let a client use some workspaces, or with AccountScope everything.
 type Consent struct {
 	ClientID    string
 	ClientName  string
@@ -30,8 +30,8 @@ type Consent struct {
 	Resource    string
 	Scope       string
 	UserID      loci.ID
-	SignInID    loci.ID // of the browser in which the user decided
-	Workspaces  []loci.ID
+	SignInID    loci.ID   // of the browser in which the user decided
+	Workspaces  []loci.ID // of MCPScope
 }
 
 // AddCode stores a consent and returns the authorization code that stands for it, once and for codeTTL. A workspace
@@ -73,6 +73,10 @@ func (t Tx) lockSigner(userID loci.ID) error {
 
 // requireMember checks the workspaces of a consent, and names each once.
 func (t Tx) requireMember(c *Consent) error {
+	if c.Scope == AccountScope {
+		c.Workspaces = nil
+		return nil
+	}
 	slices.Sort(c.Workspaces)
 	c.Workspaces = slices.Compact(c.Workspaces)
 	if n := len(c.Workspaces); n < 1 || n > MaxWorkspaces {

@@ -10,6 +10,13 @@ import (
 	"github.com/loci-memory/loci/internal/store/accountdb"
 )
 
+// The scopes of grants. A grant of MCPScope reaches the workspaces that its user chose. One of AccountScope reaches
+// everything that its user may do, later workspaces too, and has no list of workspaces.
+const (
+	MCPScope     = "mcp"
+	AccountScope = "mcp account"
+)
+
 // A Tx is a transaction on grants. It reaches those of all users.
 type Tx struct {
 	conn     *sqldb.Tx

@@ -7,10 +7,11 @@ import (
 	"github.com/loci-memory/loci/internal/store/accountdb"
 )
 
-// liveGrant is an SQL condition: the grant g has not expired at a time, and reaches a workspace. A user who leaves the
-// last workspace of a grant ends it.
+// liveGrant is an SQL condition: the grant g has not expired at a time, and reaches the account or a workspace. A user
+// who leaves the last workspace of a grant ends it.
 func liveGrant(now string) string {
-	return ` g.expires_at > ` + now + ` AND EXISTS (SELECT 1 FROM grant_workspaces x WHERE x.grant_id = g.id) `
+	return ` g.expires_at > ` + now + ` AND (g.scope = '` + AccountScope + `'
+		OR EXISTS (SELECT 1 FROM grant_workspaces x WHERE x.grant_id = g.id)) `
 }
 
 // A Subject is the grant of a code or token, and its user. Either is empty where it is not known.
@@ -52,17 +53,31 @@ func (t Tx) Revoke(userID, id loci.ID) error {
 // Credential returns the live grant whose access token has this hash, as a credential. A grant of a disabled user is
 // revoked.
 func (t Tx) Credential(hash []byte) (c accountdb.Credential, err error) {
-	c.Kind = identity.CredentialToken
 	var issued loci.Time
+	var scope string
 	err = t.accounts.ScanCredential(t.conn.Row(`SELECT`+accountdb.CredentialColumns+`, g.id, g.last_used_at,
-		p.access_secret, p.created_at FROM grant_tokens p JOIN grants g ON g.id = p.grant_id
+		p.access_secret, p.created_at, g.scope FROM grant_tokens p JOIN grants g ON g.id = p.grant_id
 		JOIN users u ON u.id = g.user_id WHERE p.access_hash = ?1 AND p.created_at > ?2 AND`+liveGrant("?3"),
-		hash, t.before(accessTTL), t.conn.Now), &c, &c.ID, &c.UsedAt, &c.SealedSecret, &issued)
+		hash, t.before(accessTTL), t.conn.Now), &c, &c.ID, &c.UsedAt, &c.SealedSecret, &issued, &scope)
 	if err != nil {
 		return c, err
 	}
 	c.ExpiresAt = issued + loci.Time(accessTTL.Microseconds())
+	if scope == AccountScope {
+		c.Kind = identity.CredentialAccount
+		return c, nil
+	}
+	c.Kind = identity.CredentialToken
 	c.Workspaces, err = t.workspacesOf(c.ID)
+	return c, err
+}
+
+// AccountCredential returns the live grant of AccountScope with an id, as a credential. Another grant is NotFound.
+func (t Tx) AccountCredential(id loci.ID) (c accountdb.Credential, err error) {
+	c.Kind = identity.CredentialAccount
+	err = t.accounts.ScanCredential(t.conn.Row(`SELECT`+accountdb.CredentialColumns+`, g.id, g.last_used_at
+		FROM grants g JOIN users u ON u.id = g.user_id WHERE g.id = ?1 AND g.scope = ?2 AND`+liveGrant("?3"),
+		id, AccountScope, t.conn.Now), &c, &c.ID, &c.UsedAt)
 	return c, err
 }
 
@@ -88,8 +103,7 @@ func (t Tx) DeleteExpired() error {
 	if _, err := t.conn.Exec(`DELETE FROM oauth_codes WHERE expires_at <= ?1`, t.conn.Now); err != nil {
 		return err
 	}
-	if _, err := t.end(`id IN (SELECT g.id FROM grants g WHERE g.expires_at <= ?1
-		OR NOT EXISTS (SELECT 1 FROM grant_workspaces x WHERE x.grant_id = g.id) LIMIT ?2)`,
+	if _, err := t.end(`id IN (SELECT g.id FROM grants g WHERE NOT (`+liveGrant("?1")+`) LIMIT ?2)`,
 		t.conn.Now, maxSwept); err != nil {
 		return err
 	}

@@ -110,6 +110,53 @@ func TestCodeBecomesTokensOfItsWorkspaces(t *testing.T) {
 	})
 }
 
+// A grant of the whole account has no list of workspaces that could narrow or end it.
+func TestAccountGrantReachesAccount(t *testing.T) {
+	t.Parallel()
+	eachWorld(t, func(t *testing.T, w world) {
+		k := storetest.AccountToken(t, w.s, w.ann.UserID)
+		narrow := w.token(t)
+		c, err := credential(w.s, k.Access)
+		if err != nil || k.Scope != "mcp account" || c.Kind != identity.CredentialAccount || c.Workspaces != nil ||
+			c.UserID != w.ann.UserID {
+			t.Errorf("%+v has the credential %+v, %v", k, c, err)
+		}
+		for _, g := range w.list(t, w.ann.UserID) {
+			got, err := store.SystemRead(t.Context(), w.s, "test",
+				func(x *store.SystemTx) (accountdb.Credential, error) {
+					return x.CredentialByID(identity.CredentialAccount, g.ID)
+				})
+			if whole := g.Scope == "mcp account"; whole != (err == nil) || whole != (g.ID == c.ID) ||
+				whole != (len(g.Workspaces) == 0) || !whole && !loci.Is(err, loci.CodeNotFound) {
+				t.Errorf("the grant %+v is found by its id as %+v, %v", g, got, err)
+			}
+		}
+		for _, team := range w.teams {
+			testenv.Must(store.Write(t.Context(), w.s, w.ann, func(tx *store.Tx) (loci.Empty, error) {
+				h, err := tx.Workspace(team, loci.RoleOwner, store.InAnyState)
+				if err == nil {
+					_, err = h.Delete(false)
+				}
+				return loci.Empty{}, err
+			}))(t)
+		}
+		grants(t, w.s, grantdb.Tx.DeleteExpired)
+		if opens(t, w.s, narrow.Access) || !opens(t, w.s, k.Access) {
+			t.Error("the grant of two teams outlives them, or that of the account ends with them")
+		}
+		next := w.refresh(t, k.Refresh)
+		if c, err := credential(w.s, next.Access); err != nil || next.Scope != k.Scope ||
+			c.Kind != identity.CredentialAccount {
+			t.Errorf("a refresh makes %+v of it, %v", c, err)
+		}
+		w.clock.advance(61 * 24 * time.Hour)
+		grants(t, w.s, grantdb.Tx.DeleteExpired)
+		if list := w.list(t, w.ann.UserID); len(list) != 0 || opens(t, w.s, next.Access) {
+			t.Errorf("it outlives its time: %+v", list)
+		}
+	})
+}
+
 func TestCodeIsBoundToItsRequest(t *testing.T) {
 	t.Parallel()
 	eachWorld(t, func(t *testing.T, w world) {

@@ -72,14 +72,14 @@ func (c storedConsent) admits(r Redemption, now loci.Time) bool {
 // validVerifier reports whether s has the length of a code verifier. Its characters matter no more: it is hashed.
 func validVerifier(s string) bool { return 43 <= len(s) && len(s) <= 128 }
 
-// addGrant stores a grant with its first tokens. It reports false where the user has left all workspaces since the
+// addGrant stores a grant with its first tokens. It reports false where the user has left all its workspaces since the
 // consent, also where they have joined again.
 func (t Tx) addGrant(c storedConsent, codeHash []byte) (tokens Tokens, ok bool, err error) {
 	if err := t.lock(c.UserID); err != nil {
 		return tokens, false, err
 	}
 	workspaces, err := t.memberships(c.UserID, c.Workspaces, c.decidedAt())
-	if err != nil || len(workspaces) == 0 {
+	if err != nil || len(workspaces) == 0 && c.Scope != AccountScope {
 		return tokens, false, err
 	}
 	if err := t.endOldest(c.UserID); err != nil {

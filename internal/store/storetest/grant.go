@@ -76,7 +76,19 @@ func exchange(s *store.Store, f func(grantdb.Tx) (grantdb.Tokens, bool, error)) 
 // Token returns the tokens of a new grant of a user.
 func Token(t testing.TB, s *store.Store, userID loci.ID, workspaces ...loci.ID) grantdb.Tokens {
 	t.Helper()
+	return newToken(t, s, userID, grantdb.MCPScope, workspaces...)
+}
+
+// AccountToken returns the tokens of a new grant that reaches the whole account of a user.
+func AccountToken(t testing.TB, s *store.Store, userID loci.ID) grantdb.Tokens {
+	t.Helper()
+	return newToken(t, s, userID, grantdb.AccountScope)
+}
+
+func newToken(t testing.TB, s *store.Store, userID loci.ID, scope string, workspaces ...loci.ID) grantdb.Tokens {
+	t.Helper()
 	c, r := Consent(userID, SignIn(t, s, userID), "editor", workspaces...)
+	c.Scope = scope
 	var err error
 	if r.Code, err = Authorize(s, c); err != nil {
 		t.Fatal(err)
