@@ -15,9 +15,9 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/accountdb"
 	"github.com/loci-memory/loci/internal/store/grantdb"
-	"github.com/loci-memory/loci/internal/store/integrity"
 	"github.com/loci-memory/loci/internal/store/jobdb"
 	"github.com/loci-memory/loci/internal/store/pairdb"
+	"github.com/loci-memory/loci/internal/store/purge"
 	"github.com/loci-memory/loci/internal/store/storetest"
 	"github.com/loci-memory/loci/internal/testenv"
 )
@@ -146,15 +146,15 @@ func TestPurgesReachEveryTable(t *testing.T) {
 		}
 		testenv.Len(t, named(), len(d.Query(t, columns)), "only",
 			"name the memory before a purge: let fillTables write the others")
-		testenv.Must(integrity.New(w.Store).PurgeMemory(t.Context(), memory, true))(t)
+		testenv.Must(purge.New(w.Store).PurgeMemory(t.Context(), memory, true))(t)
 		if after := named(); len(after) > 0 {
 			t.Errorf("%v still name a purged memory", after)
 		}
 		for _, id := range d.Query(t, `SELECT id FROM workspaces WHERE personal_of IS NULL`) {
-			testenv.Must(integrity.New(w.Store).PurgeWorkspace(t.Context(), loci.ID(id), true))(t)
+			testenv.Must(purge.New(w.Store).PurgeWorkspace(t.Context(), loci.ID(id), true))(t)
 		}
 		for _, email := range d.Query(t, `SELECT email FROM users`) {
-			testenv.Must(integrity.New(w.Store).PurgeUser(t.Context(), loci.Email(email), true))(t)
+			testenv.Must(purge.New(w.Store).PurgeUser(t.Context(), loci.Email(email), true))(t)
 		}
 		for _, table := range list {
 			if n := d.Query(t, `SELECT CAST(count(*) AS TEXT) FROM `+table)[0]; n != "0" && keptTables[table] == "" {

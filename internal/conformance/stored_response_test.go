@@ -10,7 +10,7 @@ import (
 	"github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
-	"github.com/loci-memory/loci/internal/store/integrity"
+	"github.com/loci-memory/loci/internal/store/purge"
 	"github.com/loci-memory/loci/internal/store/storetest"
 	"github.com/loci-memory/loci/internal/testenv"
 )
@@ -105,7 +105,7 @@ func TestStoredResponsesAreDeletedWithEachShownRecord(t *testing.T) {
 		}
 		testenv.EqualSlices(t, d.Query(t, `SELECT CAST(row_id AS TEXT) FROM idempotency_keys`),
 			[]string{responses["other"]}, "are kept")
-		testenv.Must(integrity.New(w.Store).PurgeMemory(t.Context(), other, true))(t)
+		testenv.Must(purge.New(w.Store).PurgeMemory(t.Context(), other, true))(t)
 		testenv.Len(t, d.Query(t, `SELECT record FROM idempotency_records`), 0, "are linked after a purge")
 	})
 }

@@ -29,6 +29,13 @@ const (
 	keptSession = keptAtlas + " AND atlas" + inKeptAtlas
 )
 
+// dropReferences lets PostgreSQL take every value, and every deletion.
+const dropReferences = `DO $$ DECLARE r RECORD; BEGIN
+	FOR r IN SELECT conrelid::regclass AS name, conname FROM pg_constraint WHERE contype = 'f'
+		AND connamespace = current_schema()::regnamespace
+	LOOP EXECUTE format('ALTER TABLE %s DROP CONSTRAINT %I', r.name, r.conname); END LOOP;
+END $$`
+
 // A value that changes in a row of a source table of PostgreSQL is found. The numbers of an agent and of the steps of a
 // session may be ahead, and are left out.
 func TestChangedValuesAreFound(t *testing.T) {
@@ -42,11 +49,7 @@ func TestChangedValuesAreFound(t *testing.T) {
 			return testenv.Must(integrity.New(w.Store).Check(t.Context(), integrity.Options{}))(t).Found
 		}
 		before := check()
-		d.Exec(t, `DO $$ DECLARE r RECORD; BEGIN
-			FOR r IN SELECT conrelid::regclass AS name, conname FROM pg_constraint WHERE contype = 'f'
-				AND connamespace = current_schema()::regnamespace
-			LOOP EXECUTE format('ALTER TABLE %s DROP CONSTRAINT %I', r.name, r.conname); END LOOP;
-		END $$`) // no reference refuses a value
+		d.Exec(t, dropReferences)
 		columns := d.Query(t, `SELECT table_name || ' ' || column_name || ' ' || data_type FROM information_schema.columns
 			WHERE table_schema = current_schema() AND is_identity = 'NO' ORDER BY table_name, ordinal_position`)
 		tried := 0

@@ -11,6 +11,7 @@ import (
 	"github.com/loci-memory/loci/internal/server/backup"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/integrity"
 )
 
 // A databaseCollector reads the metrics of the database, the embedding queue and the jobs at each scrape.
@@ -207,5 +208,21 @@ func (c cacheCollector) Collect(to chan<- prometheus.Metric) {
 	to <- prometheus.MustNewConstMetric(cacheLimit, prometheus.GaugeValue, float64(c.caches.Limit()))
 	for _, u := range c.caches.Usages() {
 		to <- prometheus.MustNewConstMetric(cacheBytes, prometheus.GaugeValue, float64(u.Bytes), u.Name)
+	}
+}
+
+// A findingCollector reports what samples have found.
+type findingCollector struct{}
+
+var findings = prometheus.NewDesc("loci_check_findings_total",
+	"Inconsistencies found in samples of the rows, by kind: run loci admin check.", []string{"kind"}, nil)
+
+// Describe lists the metric.
+func (findingCollector) Describe(to chan<- *prometheus.Desc) { to <- findings }
+
+// Collect reads the metric.
+func (findingCollector) Collect(to chan<- prometheus.Metric) {
+	for kind, n := range integrity.InconsistencyCounts() {
+		to <- prometheus.MustNewConstMetric(findings, prometheus.CounterValue, float64(n), kind)
 	}
 }

@@ -34,9 +34,10 @@ func newJobs(st *store.Store, d *dispatch.Dispatcher, gate *auth.Gate, m *metric
 	r := job.New(log)
 	sweepNow := r.Add(job.Job{Name: "sweep", Every: sweepInterval,
 		Run: func(ctx context.Context) error { return deleteExpired(ctx, st) }})
-	sweepNow() // a server that is started often may never run for an interval
+	sweepNow()                   // a server that is started often may never run for an interval
+	checker := integrity.New(st) // its samples go on where the last one ended
 	sampleNow := r.Add(job.Job{Name: "integrity_sample", Every: sampleInterval,
-		Run: func(ctx context.Context) error { return sampleIntegrity(ctx, st, log) }})
+		Run: func(ctx context.Context) error { return sampleIntegrity(ctx, checker, log) }})
 	sampleNow() // a damaged file may come with the start
 	countNow := r.Add(job.Job{Name: "count_records", Every: totalsInterval, Run: m.totals.count})
 	countNow()
@@ -56,9 +57,9 @@ func newJobs(st *store.Store, d *dispatch.Dispatcher, gate *auth.Gate, m *metric
 	return r
 }
 
-// sampleIntegrity checks the derived data of some memories. The log gets kinds and ids alone.
-func sampleIntegrity(ctx context.Context, st *store.Store, log *slog.Logger) error {
-	sum, err := integrity.New(st).Sample(ctx, sampleSize)
+// sampleIntegrity checks some rows and the derived data of some memories. The log gets kinds and ids alone.
+func sampleIntegrity(ctx context.Context, c *integrity.Checker, log *slog.Logger) error {
+	sum, err := c.Sample(ctx, sampleSize)
 	for _, f := range sum.Inconsistencies {
 		log.Error("check", "kind", f.Kind, "id", f.ID)
 	}

@@ -142,7 +142,7 @@ func (s Settings) RequireDatabase(ctx context.Context) error {
 // An Admin works on the database of a server, whether the server runs or not.
 type Admin struct {
 	*service.Service
-	Integrity *integrity.Checker
+	Purger *purge.Purger
 
 	InferredURL bool // links begin with the address of the listener, because no public URL is set
 
@@ -162,7 +162,7 @@ func OpenAdmin(ctx context.Context, s Settings) (*Admin, error) {
 	}
 	return &Admin{service.New(service.Options{Store: st, Clock: s.clock(), PublicURL: s.linkURL(),
 		Bucket: s.openBucketOrClosed()}),
-		integrity.New(st), s.PublicURL == "", s}, nil
+		purge.New(st), s.PublicURL == "", s}, nil
 }
 
 // adopt takes the settings that the server saved, where this process has the default ones.
@@ -252,7 +252,7 @@ func (a *Admin) DeleteUser(ctx context.Context, email string, apply bool) (purge
 	if err != nil {
 		return purge.Result{}, withEmail(email, err)
 	}
-	n, err := a.Integrity.CountUser(ctx, loci.Email(email))
+	n, err := a.Purger.CountUser(ctx, loci.Email(email))
 	if err == nil && apply {
 		_, err = a.Service.DeleteUser(ctx, loci.Email(email), false)
 	}
@@ -291,7 +291,7 @@ func withEmail(email string, err error) error {
 // Inspect compares derived data with the memories, and attachments with their objects, and repairs them if repair is
 // set. Progress receives the number of checked rows now and then.
 func (a *Admin) Inspect(ctx context.Context, repair bool, progress func(rows int64)) (integrity.Report, error) {
-	return a.Integrity.Check(ctx, integrity.Options{Repair: repair, Progress: progress,
+	return integrity.New(a.Store).Check(ctx, integrity.Options{Repair: repair, Progress: progress,
 		Objects: checkedObjects{a.Bucket}})
 }
 

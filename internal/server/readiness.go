@@ -5,8 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -172,6 +175,9 @@ func (a *Admin) Readiness(ctx context.Context) Readiness {
 // seenDamage returns the damage that this process has seen. The server
 // continues: a restart would repair nothing, and an operator must check.
 func seenDamage() (list []Problem) {
+	counts, found := integrity.InconsistencyCounts(), int64(0)
+	maps.DeleteFunc(counts, func(_ string, n int64) bool { found += n; return n == 0 })
+	kinds := slices.Sorted(maps.Keys(counts))
 	for _, c := range []struct {
 		check string
 		n     int64
@@ -180,7 +186,8 @@ func seenDamage() (list []Problem) {
 		{"index", indexdb.CorruptReads(), "searches or jobs met a damaged keyword index: run loci admin check " +
 			"--repair"},
 		{"file", sqldb.CorruptionErrors(), "statements met a damaged file or a failing disk: run loci admin check"},
-		{"samples", integrity.InconsistencyCount(), "samples or the start found inconsistencies: run loci admin check"},
+		{"samples", found, "samples or the start found inconsistencies of " + strings.Join(kinds, ", ") +
+			": run loci admin check"},
 	} {
 		if c.n > 0 {
 			list = append(list, Problem{c.check, fmt.Sprintf("%s (count: %d)", c.cause, c.n)})

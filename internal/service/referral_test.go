@@ -11,7 +11,7 @@ import (
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
-	"github.com/loci-memory/loci/internal/store/integrity"
+	"github.com/loci-memory/loci/internal/store/purge"
 	"github.com/loci-memory/loci/internal/store/storetest"
 	"github.com/loci-memory/loci/internal/testenv"
 )
@@ -284,14 +284,14 @@ func TestBenefitLiftsPlanUntilItExpires(t *testing.T) {
 func TestReferralsOutliveInvitees(t *testing.T) {
 	t.Parallel()
 	Each(t, freePlan, func(t *testing.T, w *World) {
-		purge := func(e loci.Email) {
+		erase := func(e loci.Email) {
 			t.Helper()
-			testenv.Must(integrity.New(w.Store).PurgeUser(t.Context(), e, true))(t)
+			testenv.Must(purge.New(w.Store).PurgeUser(t.Context(), e, true))(t)
 		}
 		addBenefit(t, w)
 		late := referred(t, w, "late@example.com")
 		testenv.Must(w.Service.VerifyUser(t.Context(), "late@example.com"))(t)
-		purge("friend0@example.com")
+		erase("friend0@example.com")
 		r := referralsOf(t, w, CallerOwner)
 		if r.Counts != (loci.ReferralCounts{Registered: 2, Verified: 2, Activated: 1}) || len(r.Invitees) != 1 ||
 			len(benefitsOf(t, w, CallerOwner)) != 1 {
@@ -302,10 +302,10 @@ func TestReferralsOutliveInvitees(t *testing.T) {
 		}
 		for _, x := range MustCall(t, w, CallerOwner, service.WorkspaceList, loci.ListWorkspaces{}).Workspaces {
 			if x.Kind == loci.WorkspaceTeam {
-				testenv.Must(integrity.New(w.Store).PurgeWorkspace(t.Context(), x.ID, true))(t)
+				testenv.Must(purge.New(w.Store).PurgeWorkspace(t.Context(), x.ID, true))(t)
 			}
 		}
-		purge(loci.Email(w.Ann.Email))
+		erase(loci.Email(w.Ann.Email))
 		createAs(t, w, late, qualifying)
 		own, err := callAs(t, w, late, service.BenefitList, loci.ListBenefits{})
 		if err != nil || len(own.Benefits) != 0 {

@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
-	"io/fs"
 	"maps"
 	"math"
 	"slices"
@@ -24,7 +23,7 @@ import (
 // stays visible. The hash finds damage; it is no proof against a person who writes the database.
 //
 // NULL in a nullable column, and the zero value in another one, have the hash 0: a new column with such a default
-// leaves the checksums of earlier rows valid.
+// leaves the checksums of earlier rows valid. The zero value of a text is its default.
 
 const checksumColumn = "row_checksum"
 
@@ -32,17 +31,15 @@ const checksumColumn = "row_checksum"
 // a column from its name and its value as text.
 const ChecksumFunction = "loci_checksum"
 
-// unsummed are the derived columns of tables, which a check computes from other rows. They are outside of checksums.
+// unsummed are the columns of tables that are outside of checksums. A check computes each of them from rows with
+// checksums.
 var unsummed = map[string][]string{
-	"agents":      {"last_number"},
-	"atlases":     {"memories", "bytes"},
-	"attachments": {"atlas"},
-	"candidates":  {"workspace", "atlas", "user_id"},
-	"memories":    {"hash", "superseded_by", "supersedes", "attachments"},
-	"messages":    {"thread_id"},
-	"receipts":    {"workspace", "number"},
-	"sessions": {"candidates", "pending", "checkpoints", "units", "events", "audits", "compilations", "redactions",
-		"steps", "has_texts"},
+	"agents":      {"last_number"},                   // messages to many raise those of all their recipients
+	"atlases":     {"memories", "bytes"},             // flushes add the changes of the log
+	"attachments": {"atlas"},                         // that of the memory, with which they move
+	"candidates":  {"workspace", "atlas", "user_id"}, // those of the session
+	"memories":    {"hash"},                          // of the content
+	"receipts":    {"workspace"},                     // that of the message
 }
 
 // Checksum returns the exclusive or of two sums and of the hashes of values of SQLite. The text of columns has their
@@ -75,6 +72,7 @@ type summedColumn struct {
 	name     string
 	kind     string // its type in a migration
 	nullable bool
+	empty    string // of a text: the default of rows without a value
 	seed     uint64
 }
 
@@ -93,7 +91,7 @@ func (c *summedColumn) hash(value any) int64 {
 	case float64:
 		n, kind = math.Float64bits(v), 2
 	case string:
-		n, kind, isZero = xxhash.Sum64String(v), 3, v == "" && c.kind == "TEXT"
+		n, kind, isZero = xxhash.Sum64String(v), 3, v == c.empty && c.kind == "TEXT"
 	case []byte:
 		n, kind = xxhash.Sum64(v), 4
 		if len(v) == 0 {
@@ -148,7 +146,7 @@ func (c *summedColumn) zeroText() string {
 	case c.isInteger():
 		return "0"
 	}
-	return ""
+	return c.empty
 }
 
 // hashOf returns the hash of an argument for the column.
@@ -174,97 +172,8 @@ func (c *summedColumn) hashOf(d *Dialect, arg any) (int64, error) {
 	return c.hash(arg), nil
 }
 
-// A ChecksumTable is a table whose rows have a checksum.
-type ChecksumTable struct {
-	Name    string
-	Key     []string // the columns of its primary key
-	ID      string   // the expression of the id of a row, or of the record that it belongs to, or "''"
-	columns []*summedColumn
-
-	references []reference // to its rows
-}
-
-// A reference is a column that the deletion of the row to which it refers by its key sets to NULL.
-type reference struct{ table, column, key string }
-
-// ChecksumTables returns the tables whose rows have a checksum, by name.
-var ChecksumTables = sync.OnceValue(func() map[string]*ChecksumTable { return checksumTables(MigrationFiles, "") })
-
-// checksumTables returns the tables with a checksum column after the migrations up to a file, or after all.
-func checksumTables(migrations fs.FS, last string) map[string]*ChecksumTable {
-	all, summed := map[string]*ChecksumTable{}, map[string]*ChecksumTable{}
-	files, _ := fs.ReadDir(migrations, "migrations") // TestStatementsWriteChecksums reads them
-	for _, f := range files {
-		if last != "" && f.Name() > last {
-			break
-		}
-		text, _ := fs.ReadFile(migrations, "migrations/"+f.Name())
-		var t *ChecksumTable // that the line defines
-		for line := range strings.Lines(string(text)) {
-			definition := ""
-			switch words := strings.Fields(strings.TrimRight(line, ";\n")); {
-			case strings.HasPrefix(line, "CREATE TABLE "):
-				t = &ChecksumTable{Name: words[2], ID: "''"}
-				all[t.Name] = t
-			case strings.HasPrefix(line, "ALTER TABLE ") && words[3] == "ADD":
-				t, definition = all[words[2]], strings.Join(words[5:], " ")
-			case strings.HasPrefix(line, "ALTER TABLE ") && words[3] == "DROP":
-				t = all[words[2]]
-				t.columns = slices.DeleteFunc(t.columns, func(c *summedColumn) bool { return c.name == words[5] })
-			case strings.HasPrefix(line, "\t") && t != nil:
-				definition = strings.TrimSpace(line)
-			case strings.TrimSpace(line) != "":
-				t = nil
-			}
-			if definition != "" && t.add(definition, all) {
-				summed[t.Name] = t
-			}
-		}
-	}
-	return summed
-}
-
-// add adds a part of the definition of a table, and reports whether that is its checksum.
-func (t *ChecksumTable) add(definition string, all map[string]*ChecksumTable) (isChecksum bool) {
-	name, rest, _ := strings.Cut(definition, " ")
-	kind, _, _ := strings.Cut(strings.TrimSuffix(strings.TrimSpace(rest), ","), " ")
-	_, key, isKey := strings.Cut(definition, "PRIMARY KEY")
-	switch {
-	case name == "PRIMARY":
-		key, _, _ = strings.Cut(strings.TrimLeft(key, " ("), ")")
-		t.Key = strings.Split(key, ", ")
-	case name == checksumColumn:
-		return true
-	case name == "UNIQUE" || name == "FOREIGN" || name == "--":
-	case name == "row_id":
-		t.Key = []string{name}
-	default:
-		if isKey {
-			t.Key = []string{name}
-		}
-		if name == "id" {
-			t.ID = name
-		}
-		if _, to, refers := strings.Cut(rest, "REFERENCES "); refers {
-			parent, to, _ := strings.Cut(to, " (")
-			to, action, _ := strings.Cut(to, ")")
-			if t.ID == "''" {
-				t.ID = fmt.Sprintf("COALESCE((SELECT p.id FROM %s p WHERE p.%s = %s.%s), '')", parent, to, t.Name, name)
-			}
-			if strings.HasPrefix(action, " ON DELETE SET NULL") {
-				all[parent].references = append(all[parent].references, reference{t.Name, name, to})
-			}
-		}
-		if !slices.Contains(unsummed[t.Name], name) {
-			t.columns = append(t.columns, &summedColumn{name, kind, !strings.Contains(rest, "NOT NULL"),
-				xxhash.Sum64String(name)})
-		}
-	}
-	return false
-}
-
 // column returns a column within the checksum, or nil.
-func (t *ChecksumTable) column(name string) *summedColumn {
+func (t *Table) column(name string) *summedColumn {
 	i := slices.IndexFunc(t.columns, func(c *summedColumn) bool { return c.name == name })
 	if i < 0 {
 		return nil
@@ -279,7 +188,7 @@ type value struct {
 }
 
 // sumOf returns the expression of a checksum: two sums with the hashes of expressions in them, or out of them.
-func (t *ChecksumTable) sumOf(d *Dialect, sum, more string, values []value) string {
+func (t *Table) sumOf(d *Dialect, sum, more string, values []value) string {
 	if len(values) == 0 && sum == "0" {
 		return more
 	}
@@ -323,7 +232,7 @@ func (c *summedColumn) cast(d *Dialect, expression string) value {
 
 // sum returns the expression of the checksum of a stored row. The prefix of its columns is an alias with a point, or
 // empty.
-func (t *ChecksumTable) sum(d *Dialect, prefix string) string {
+func (t *Table) sum(d *Dialect, prefix string) string {
 	var values []value
 	for _, c := range t.columns {
 		values = append(values, value{c, prefix + c.name})
@@ -332,12 +241,15 @@ func (t *ChecksumTable) sum(d *Dialect, prefix string) string {
 }
 
 // DamageCondition returns the condition of a row of an alias that does not match its checksum.
-func (t *ChecksumTable) DamageCondition(d *Dialect, alias string) string {
+func (t *Table) DamageCondition(d *Dialect, alias string) string {
+	if !t.isSummed {
+		return " FALSE "
+	}
 	return " (" + alias + "." + checksumColumn + " IS DISTINCT FROM (" + t.sum(d, alias+".") + ")) "
 }
 
 // checksumUpdates returns statements that compute the checksums of all rows of tables.
-func checksumUpdates(d *Dialect, tables map[string]*ChecksumTable) string {
+func checksumUpdates(d *Dialect, tables map[string]*Table) string {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(tables)) {
 		fmt.Fprintf(&b, "UPDATE %s SET %s = %s;\n", name, checksumColumn, tables[name].sum(d, ""))
@@ -347,53 +259,3 @@ func checksumUpdates(d *Dialect, tables map[string]*ChecksumTable) string {
 
 // ChecksumUpdates returns statements that compute the checksums of all rows. Tests run them after rows of their own.
 func ChecksumUpdates(d *Dialect) string { return checksumUpdates(d, ChecksumTables()) }
-
-// A DamagedRow is a row that does not match its checksum.
-type DamagedRow struct {
-	ID  string // "" in a table without ids
-	Key string // the primary key, without hashes
-}
-
-// Check compares up to limit rows after a key with their checksums, in the order of the primary key. It returns those
-// that have another one, and the key of the last row, which is nil after the last one of the table.
-func (t *ChecksumTable) Check(tx *Tx, after []any, limit int) (damaged []DamagedRow, last []any, err error) {
-	key := strings.Join(t.Key, ", ")
-	q := "SELECT " + t.ID + "," + t.DamageCondition(tx.Dialect, t.Name) + ", " + key + " FROM " + t.Name
-	if after != nil {
-		places := make([]string, len(after))
-		for i := range places {
-			places[i] = fmt.Sprintf("?%d", i+2)
-		}
-		q += " WHERE (" + key + ") > (" + strings.Join(places, ", ") + ")"
-	}
-	rows := 0
-	err = tx.Query(q+" ORDER BY "+key+" LIMIT ?1", append([]any{limit}, after...), func(r Row) error {
-		var id string
-		var isDamaged bool
-		last = make([]any, len(t.Key))
-		dest := []any{&id, &isDamaged}
-		for i := range last {
-			dest = append(dest, &last[i])
-		}
-		err := r.Scan(dest...)
-		if rows++; isDamaged {
-			damaged = append(damaged, DamagedRow{id, keyText(last)})
-		}
-		return err
-	})
-	if rows < limit {
-		last = nil
-	}
-	return damaged, last, err
-}
-
-// keyText returns a key for people. A hash is none.
-func keyText(key []any) string {
-	var parts []string
-	for _, k := range key {
-		if _, isHash := k.([]byte); !isHash {
-			parts = append(parts, fmt.Sprint(k))
-		}
-	}
-	return strings.Join(parts, ", ")
-}

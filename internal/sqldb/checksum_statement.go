@@ -140,7 +140,7 @@ func endOfGroup(q string, i int) int {
 type statement struct {
 	Statement
 	dialect *Dialect
-	table   *ChecksumTable
+	table   *Table
 	tokens  []token
 	added   []token // texts to insert, at the places start, ascending
 }
@@ -342,10 +342,10 @@ func (s *statement) assign(i int, name string) error {
 // checksums. On PostgreSQL it locks the rows before, so that no transaction adds references meanwhile. The name of the
 // table is at i.
 func (s *statement) delete(i int) {
-	if s.dialect.Postgres && len(s.table.references) > 0 {
+	if s.dialect.Postgres && len(s.table.cleared) > 0 {
 		s.Before = append(s.Before, "SELECT 1 FROM "+s.Text[s.tokens[i].start:]+" FOR UPDATE")
 	}
-	for _, r := range s.table.references {
+	for _, r := range s.table.cleared {
 		s.Before = append(s.Before, fmt.Sprintf("UPDATE %s SET %s = NULL WHERE %s IN (SELECT %s FROM %s%s)", r.table,
 			r.column, r.column, r.key, s.table.Name, s.Text[s.tokens[i].end:]))
 	}

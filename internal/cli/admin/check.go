@@ -20,12 +20,12 @@ func (c commands) check() *cobra.Command {
 		Short: "Compare derived data with the memories",
 		Long: "Compares the keyword index, the counters of atlases, the index of near duplicates and the links " +
 			"between memories with the\n" +
-			"rows of the memories, and checks whether every version can be read and texts, versions and vectors have " +
-			"their checksums. It\n" +
-			"looks for the file of each attachment, and for files without an attachment that are older than a day. " +
-			"With SQLite it begins\n" +
-			"with the structure of the file. It names kinds and ids, never a text. The server may run meanwhile. The " +
-			"exit code is 1 where\nsomething is wrong and was not repaired.",
+			"rows of the memories, and checks whether every version can be read, all rows have their checksums, and " +
+			"the rows to which\n" +
+			"others refer are there. It looks for the file of each attachment, and for files without an attachment " +
+			"that are older than a\n" +
+			"day. With SQLite it checks the structure of the file too. It names kinds and ids, never a text. The " +
+			"server may run meanwhile.\nThe exit code is 1 where something is wrong and was not repaired.",
 		Example: "loci admin check\nloci admin check --repair --json",
 		Args:    command.ExactArgs(),
 	}

@@ -45,9 +45,9 @@ func (c commands) purgeMemory() *cobra.Command {
 	cmd.Flags().BoolVar(&deleted, "deleted", false, "Erase the remains of deletions and changes")
 	return c.purge(cmd, func(ctx context.Context, a *server.Admin, args []string, yes bool) (fmt.Stringer, error) {
 		if deleted {
-			return a.Integrity.PurgeDeleted(ctx, yes)
+			return a.Purger.PurgeDeleted(ctx, yes)
 		}
-		return a.Integrity.PurgeMemory(ctx, loci.ID(args[0]), yes)
+		return a.Purger.PurgeMemory(ctx, loci.ID(args[0]), yes)
 	})
 }
 
@@ -61,7 +61,7 @@ func (c commands) purgeWorkspace() *cobra.Command {
 			"01997b2e-5d1c-7c3a-9f5e-3f0c8a1b2c3d --yes",
 		Args: command.ExactArgs("ID"),
 	}, func(ctx context.Context, a *server.Admin, args []string, yes bool) (fmt.Stringer, error) {
-		return a.Integrity.PurgeWorkspace(ctx, loci.ID(args[0]), yes)
+		return a.Purger.PurgeWorkspace(ctx, loci.ID(args[0]), yes)
 	})
 }
 
@@ -80,7 +80,7 @@ func (c commands) purgeUser() *cobra.Command {
 	}
 	email := emailFlag(cmd, "The user's address")
 	return c.purge(cmd, func(ctx context.Context, a *server.Admin, _ []string, yes bool) (fmt.Stringer, error) {
-		return a.Integrity.PurgeUser(ctx, loci.Email(*email), yes)
+		return a.Purger.PurgeUser(ctx, loci.Email(*email), yes)
 	})
 }
 

@@ -26,7 +26,12 @@ func (w *workspaceCheck) checkAttachments(memories []int64) error {
 		w.differ(InconsistentAttachments, "the attachment %s names another atlas than its memory", id)
 	}
 	for _, m := range lists {
-		w.differ(InconsistentAttachments, "the memory %s lists other attachments than it has", m.id)
+		for _, id := range m.lost {
+			w.report(InconsistentReferences, m.id, "it lists the attachment %.100q, which is not there", id)
+		}
+		if m.differs {
+			w.differ(InconsistentAttachments, "the memory %s lists other attachments than it has", m.id)
+		}
 	}
 	return err
 }
@@ -58,11 +63,13 @@ func (w *workspaceCheck) checkAttachmentRows(memories []int64) error {
 
 func isSHA256(s string) bool { return len(s) == 64 && strings.Trim(s, "0123456789abcdef") == "" }
 
-// A listedMemory is a memory with the ids of its active attachments, the oldest first.
+// A listedMemory is a memory with the ids of its active attachments, the oldest first, after those that it lists and
+// that have no row.
 type listedMemory struct {
-	rowID int64
-	id    loci.ID
-	want  []loci.ID
+	rowID      int64
+	id         loci.ID
+	want, lost []loci.ID
+	differs    bool
 }
 
 // atHome is true of a memory e whose atlas is in its workspace. That of another one is damage, which attachments must
@@ -70,9 +77,9 @@ type listedMemory struct {
 const atHome = ` EXISTS (SELECT 1 FROM atlases a WHERE a.row_id = e.atlas AND a.workspace = e.workspace) `
 
 // wrongAttachments returns the attachments of some memories that name another atlas, and the memories that list other
-// attachments than their active ones.
+// attachments than their active ones. The list of a damaged memory may be wrong itself.
 func wrongAttachments(t *sqldb.Tx, memories []int64) (moved []loci.ID, lists []listedMemory, err error) {
-	active := map[int64][]loci.ID{}
+	active, known := map[int64][]loci.ID{}, map[loci.ID]bool{}
 	args := []any{sqldb.EncodeInts(memories)}
 	if err = t.Query(`SELECT x.memory, x.id, x.active, x.atlas = e.atlas OR NOT`+atHome+`FROM attachments x
 		JOIN memories e ON e.row_id = x.memory WHERE `+fmt.Sprintf(t.Dialect.InList, "x.memory", 1)+`
@@ -81,7 +88,7 @@ func wrongAttachments(t *sqldb.Tx, memories []int64) (moved []loci.ID, lists []l
 		var id loci.ID
 		var isActive, isAtHome bool
 		err := r.Scan(&memory, &id, &isActive, &isAtHome)
-		if isActive {
+		if known[id] = true; isActive {
 			active[memory] = append(active[memory], id)
 		}
 		if !isAtHome {
@@ -91,19 +98,34 @@ func wrongAttachments(t *sqldb.Tx, memories []int64) (moved []loci.ID, lists []l
 	}); err != nil {
 		return nil, nil, err
 	}
-	err = t.Query(`SELECT e.row_id, e.id, e.attachments FROM memories e WHERE `+
+	err = t.Query(`SELECT e.row_id, e.id, e.attachments, e.attachments <> '[]' AND`+damagedMemory(t)+`FROM memories e WHERE `+
 		fmt.Sprintf(t.Dialect.InList, "e.row_id", 1)+` ORDER BY e.row_id`, args, func(r sqldb.Row) error {
 		var m listedMemory
 		var text string
-		err := r.Scan(&m.rowID, &m.id, &text)
-		m.want = active[m.rowID]
+		var isDamaged bool
+		if err := r.Scan(&m.rowID, &m.id, &text, &isDamaged); err != nil || isDamaged {
+			return err
+		}
 		list, invalid := sqldb.DecodeStrings[loci.ID](text)
-		if slices.Sort(list); invalid != nil || !slices.Equal(list, slices.Sorted(slices.Values(m.want))) {
+		for _, id := range list {
+			if !known[id] {
+				m.lost = append(m.lost, id)
+			}
+		}
+		m.want = append(slices.Clone(m.lost), active[m.rowID]...)
+		slices.Sort(list)
+		m.differs = invalid != nil || !slices.Equal(list, slices.Sorted(slices.Values(m.want)))
+		if m.differs || len(m.lost) > 0 {
 			lists = append(lists, m)
 		}
-		return err
+		return nil
 	})
 	return moved, lists, err
+}
+
+// damagedMemory returns the condition of a memory e that does not match its checksum.
+func damagedMemory(t *sqldb.Tx) string {
+	return sqldb.Tables()["memories"].DamageCondition(t.Dialect, "e")
 }
 
 // rebuildAttachments gives attachments the atlas of their memory, and lists those of memories again.
@@ -120,7 +142,7 @@ func rebuildAttachments(_ *Checker, t *sqldb.Tx, memories []int64) error {
 	}
 	_, lists, err := wrongAttachments(t, memories)
 	for _, m := range lists {
-		if err == nil {
+		if err == nil && m.differs {
 			err = attachmentdb.SetActiveList(t, m.rowID, append([]loci.ID{}, m.want...))
 		}
 	}

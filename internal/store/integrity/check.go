@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -20,19 +21,20 @@ import (
 
 // A Checker checks and repairs a database. A purge that was cut off is finished by a repair.
 type Checker struct {
-	*purge.Purger
+	purger   *purge.Purger
 	db       *sqldb.Handle
 	index    *indexdb.Index
 	embedder *embeddb.Worker
 	eraser   *erasedb.Eraser
 
 	sampling sync.Mutex
-	position rowPosition // of the samples of rows
+	sampled  map[string][]any // keys of the rows that samples have read last, by table
 }
 
 // New returns a checker of a store.
 func New(s *store.Store) *Checker {
-	return &Checker{Purger: purge.New(s), db: s.DB(), index: s.Index(), embedder: s.Embedder(), eraser: s.Eraser()}
+	return &Checker{purger: purge.New(s), db: s.DB(), index: s.Index(), embedder: s.Embedder(), eraser: s.Eraser(),
+		sampled: map[string][]any{}}
 }
 
 // An Inconsistency is derived data that do not match the rows, or rows that contradict each other. It never holds the
@@ -61,6 +63,8 @@ const (
 	InconsistentSessions  = "sessions"  // counters of sessions and places of candidates
 	InconsistentMessages  = "messages"  // messages between agents, their receipts, last numbers of agents
 	InconsistentRows      = "rows"      // a single row
+
+	InconsistentReferences = "references" // rows that are gone, and that others still name; not derived
 
 	InconsistentAttachments = "attachments" // attachments, and the lists of them in memories
 	InconsistentObjects     = "objects"     // objects of attachments, and objects without one
@@ -94,17 +98,40 @@ type Options struct {
 	Progress func(rows int64) // called now and then with the number of rows read, once for each step; may be nil
 
 	Objects Objects // of attachments; nil checks none
+
+	damaged map[string]bool // tables with damaged, unreadable or lost rows, as the check has found them
 }
 
-// Inconsistencies that samples and starts found in this process, and those of them that only a backup can restore.
-var inconsistencyCount, unrepairableCount atomic.Int64
+// Inconsistencies that samples and starts found in this process, by kind, and those of them that only a backup can
+// restore.
+var (
+	countsMutex        sync.Mutex
+	inconsistencyCount = map[string]int64{InconsistentStructure: 0, InconsistentIndex: 0, InconsistentCounters: 0,
+		InconsistentVersions: 0, InconsistentBands: 0, InconsistentVectors: 0, InconsistentLinks: 0,
+		InconsistentSessions: 0, InconsistentMessages: 0, InconsistentRows: 0, InconsistentReferences: 0,
+		InconsistentAttachments: 0, InconsistentObjects: 0}
+	unrepairableCount atomic.Int64
+)
 
-// InconsistencyCount returns how many inconsistencies samples and starts have found in this process. An inconsistency
-// that is found twice counts twice.
-func InconsistencyCount() int64 { return inconsistencyCount.Load() }
+// count counts an inconsistency that a sample or a start has found.
+func (f Inconsistency) count() {
+	countsMutex.Lock()
+	defer countsMutex.Unlock()
+	if inconsistencyCount[f.Kind]++; !f.derived {
+		unrepairableCount.Add(1)
+	}
+}
 
-// UnrepairableCount returns how many of these only a backup can restore. They are damaged texts and versions,
-// unreadable rows and lost commits.
+// InconsistencyCounts returns how many inconsistencies of each kind samples and starts have found in this process. An
+// inconsistency that is found twice counts twice.
+func InconsistencyCounts() map[string]int64 {
+	countsMutex.Lock()
+	defer countsMutex.Unlock()
+	return maps.Clone(inconsistencyCount)
+}
+
+// UnrepairableCount returns how many of these only a backup can restore. They are damaged, unreadable and lost
+// rows, and lost commits.
 func UnrepairableCount() int64 { return unrepairableCount.Load() }
 
 // Check verifies source data and compares all derived data with them, each workspace in one snapshot. It needs RAM for
@@ -118,9 +145,9 @@ func (c *Checker) Check(ctx context.Context, o Options) (sum Report, err error) 
 			o.Progress(checked)
 		}
 	}
-	damaged, err := c.checkChecksums(ctx, &sum, o)
-	if err == nil {
-		err = c.checkStructure(ctx, &sum, o, damaged)
+	o.damaged = map[string]bool{}
+	if err = c.checkRows(ctx, &sum, o); err == nil {
+		err = c.checkStructure(ctx, &sum, o)
 	}
 	if err == nil {
 		err = c.reportUnreadable(c.index.ReindexOutdated(ctx), &sum, "the keyword index cannot be brought up to date")
@@ -135,7 +162,7 @@ func (c *Checker) Check(ctx context.Context, o Options) (sum Report, err error) 
 			break
 		}
 		for _, w := range list {
-			w.progress, w.damaged = progress, damaged
+			w.progress, w.damaged = progress, o.damaged
 			if err = c.checkWorkspace(ctx, w, &sum, o); err != nil {
 				return sum, err
 			}
@@ -212,11 +239,11 @@ func (c *Checker) checkWorkspace(ctx context.Context, w workspaceCheck, sum *Rep
 	return nil
 }
 
-// sampledRows is the number of rows that a sample compares with their checksums.
-const sampledRows = 200
+// sampledRows is the number of rows of each table that a sample compares with their checksums.
+const sampledRows = 100
 
-// Sample checks a random memory and its neighbours in the workspace, and the next rows of other tables, and adds to
-// InconsistencyCount. It reads each segment that holds the memories once.
+// Sample checks a random memory and its neighbours in the workspace, and the next rows of all tables, and adds to
+// InconsistencyCounts. It reads each segment that holds the memories once. The samples of one Checker reach every row.
 func (c *Checker) Sample(ctx context.Context, memories int) (sum Report, err error) {
 	sum.Inconsistencies = []Inconsistency{}
 	if err = c.sampleRows(ctx, sampledRows, &sum); err != nil {
@@ -247,14 +274,14 @@ func (c *Checker) Sample(ctx context.Context, memories int) (sum Report, err err
 	case errors.Is(err, sqldb.ErrNoRows):
 		err = nil
 	case err == nil:
-		sum.Workspaces, w.checker, w.progress = 1, c, func(int) {}
+		sum.Workspaces, w.checker, w.progress, w.known = 1, c, func(int) {}, map[loci.ID]bool{}
+		for _, f := range sum.Inconsistencies {
+			w.known[loci.ID(f.ID)] = true
+		}
 		err = c.checkWorkspace(ctx, w, &sum, Options{})
 	}
-	inconsistencyCount.Add(sum.Found)
 	for _, f := range sum.Inconsistencies {
-		if !f.derived {
-			unrepairableCount.Add(1)
-		}
+		f.count()
 	}
 	return sum, err
 }

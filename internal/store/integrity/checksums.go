@@ -3,7 +3,7 @@ package integrity
 import (
 	"cmp"
 	"context"
-	"maps"
+	"fmt"
 	"slices"
 
 	"github.com/loci-memory/loci/internal/sqldb"
@@ -12,77 +12,82 @@ import (
 // checksumBatchSize is the number of rows that one transaction compares with their checksums.
 const checksumBatchSize = 1000
 
-// summedTables are the names of the tables whose rows are compared with their checksums. Those of derived tables are
-// compared with what they follow from.
-var summedTables = slices.DeleteFunc(slices.Sorted(maps.Keys(sqldb.ChecksumTables())), func(name string) bool {
-	return Tables[name].Class == Derived
+// comparedTables are the names of the tables whose rows are compared with their checksums, or refer to other rows.
+// Those of derived tables are compared with what they follow from.
+var comparedTables = slices.DeleteFunc(sqldb.TableNames(), func(name string) bool {
+	_, isSummed := sqldb.ChecksumTables()[name]
+	isSummed = isSummed && Tables[name].Class != Derived
+	return !isSummed && len(sqldb.Tables()[name].References) == 0
 })
 
-// checkChecksums compares the rows of tables with their checksums, and reports damaged ones. It returns the tables with
-// damaged or unreadable rows.
-func (c *Checker) checkChecksums(ctx context.Context, sum *Report, o Options) (damaged map[string]bool, err error) {
-	damaged = map[string]bool{}
-	for _, name := range summedTables {
+// checkRows compares the rows of tables with their checksums, and looks for the rows to which they refer.
+func (c *Checker) checkRows(ctx context.Context, sum *Report, o Options) (err error) {
+	for _, name := range comparedTables {
 		for after := []any(nil); ; {
-			before := sum.Found
-			after, err = c.compareRows(ctx, name, after, checksumBatchSize, sum, o)
-			damaged[name] = damaged[name] || sum.Found > before
-			if err != nil {
-				return nil, err
+			if after, err = c.compareRows(ctx, name, after, checksumBatchSize, sum, o); err != nil {
+				return err
 			}
 			if after == nil {
 				break
 			}
 		}
 	}
-	return damaged, nil
+	return nil
 }
 
-// compareRows compares up to size rows of a table after a key with their checksums, and reports damaged ones. It
-// returns the last key, or nil at the end and where rows cannot be read.
+// compareRows compares up to size rows of a table after a key with their checksums, and looks for the rows to which
+// they refer. It reports what is wrong, and notes the tables. It returns the last key, or nil at the end and where
+// rows cannot be read.
 func (c *Checker) compareRows(ctx context.Context, table string, after []any, size int, sum *Report,
 	o Options) (last []any, err error) {
 	type result struct {
-		damaged []sqldb.DamagedRow
-		last    []any
+		wrong []sqldb.WrongRow
+		last  []any
 	}
 	r, err := sqldb.SystemRead(ctx, c.db, "compare rows with their checksums", func(t *sqldb.Tx) (r result, err error) {
-		r.damaged, r.last, err = sqldb.ChecksumTables()[table].Check(t, after, size)
+		r.wrong, r.last, err = sqldb.Tables()[table].Check(t, after, size)
 		return r, err
 	})
-	for _, row := range r.damaged {
-		kind := InconsistentRows
-		if table == "versions" {
-			kind = InconsistentVersions
-		}
-		f := Inconsistency{Kind: kind, ID: cmp.Or(row.ID, table),
-			Detail: "the checksum of row " + row.Key + " of " + table + " is another one"}
+	report := func(kind, id, detail string) {
+		f := Inconsistency{Kind: kind, ID: cmp.Or(id, table), Detail: detail}
 		if o.Repair {
 			f.Repair = restoreAdvice
 		}
 		sum.add(f)
 	}
+	for _, row := range r.wrong {
+		if row.IsDamaged && Tables[table].Class != Derived {
+			kind := InconsistentRows
+			if table == "versions" {
+				kind = InconsistentVersions
+			}
+			o.damaged[table] = true
+			report(kind, row.ID, "the checksum of row "+row.Key+" of "+table+" is another one")
+		}
+		for _, lost := range row.Lost {
+			if Tables[lost.Table].Class != Source {
+				continue // it is made again, or gone with its use
+			}
+			o.damaged[lost.Table] = true
+			report(InconsistentReferences, row.ID, fmt.Sprintf("row %s of %s refers to the row %.100q of %s, which is "+
+				"not there", row.Key, table, lost.Key, lost.Table))
+		}
+	}
+	o.damaged[table] = o.damaged[table] || err != nil
 	return r.last, c.reportUnreadable(err, sum, "rows of "+table+" cannot be read")
 }
 
-// A rowPosition is where the samples of rows go on: after a key of a table, in the order of the names of tables.
-type rowPosition struct {
-	table string
-	after []any
-}
-
-// sampleRows compares the next rows with their checksums.
+// sampleRows compares the next rows of each table, size of them, with their checksums, and looks for the rows to which
+// they refer. It begins again after the last row.
 func (c *Checker) sampleRows(ctx context.Context, size int, sum *Report) (err error) {
 	c.sampling.Lock()
 	defer c.sampling.Unlock()
-	p := &c.position
-	if p.after == nil { // the next table
-		n, found := slices.BinarySearch(summedTables, p.table)
-		if found {
-			n++
+	for _, name := range comparedTables {
+		c.sampled[name], err = c.compareRows(ctx, name, c.sampled[name], size, sum,
+			Options{damaged: map[string]bool{}})
+		if err != nil {
+			return err
 		}
-		p.table = summedTables[n%len(summedTables)]
 	}
-	p.after, err = c.compareRows(ctx, p.table, p.after, size, sum, Options{})
-	return err
+	return nil
 }

@@ -8,8 +8,8 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/store"
-	"github.com/loci-memory/loci/internal/store/integrity"
 	"github.com/loci-memory/loci/internal/store/memorydb"
+	"github.com/loci-memory/loci/internal/store/purge"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
@@ -69,10 +69,10 @@ func TestInspectingAndPurgingBesideWritersIsSafe(t *testing.T) {
 		for range 2 {
 			checkHealthy(t, operator)
 			id := loci.ID(<-made)
-			_, err := integrity.New(operator).PurgeMemory(ctx, id, true)
+			_, err := purge.New(operator).PurgeMemory(ctx, id, true)
 			for range 3 {
 				if loci.Is(err, loci.CodeUnavailable) { // the other writers kept it waiting for ten seconds
-					_, err = integrity.New(operator).PurgeMemory(ctx, id, true)
+					_, err = purge.New(operator).PurgeMemory(ctx, id, true)
 				}
 			}
 			if err != nil {

@@ -20,17 +20,20 @@ const (
 // checkCounters compares the memories and bytes of each atlas with its counters. A Query of all atlases would exceed
 // its time limit.
 func (w *workspaceCheck) checkCounters() error {
+	w.countsMore = false
 	if !w.canScanAll() {
 		return nil
 	}
 	atlases, err := listRows(w.t, "atlases", w.workspace)
 	for _, atlas := range atlases {
 		var id loci.ID
-		var isWrong bool
+		var isWrong, countsMore bool
 		if err == nil {
-			err = w.t.QueryRow(`SELECT id, memories <>`+countedMemories+`OR bytes <>`+countedBytes+`
-				FROM atlases WHERE row_id = ?1`, []any{atlas}, []any{&id, &isWrong})
+			err = w.t.QueryRow(`SELECT id, memories <>`+countedMemories+`OR bytes <>`+countedBytes+`,
+				memories >`+countedMemories+`FROM atlases WHERE row_id = ?1`, []any{atlas},
+				[]any{&id, &isWrong, &countsMore})
 		}
+		w.countsMore = w.countsMore || countsMore
 		if isWrong {
 			w.differ(InconsistentCounters, "the atlas %s counts other memories or bytes than it has", id)
 		}
@@ -66,9 +69,11 @@ func (w *workspaceCheck) checkSessions() error {
 	err := w.checkSome("sessions", "created_at", sessionBatchSize, func(rowIDs []int64) error {
 		list, err := sessiondb.CountSessions(w.t, rowIDs)
 		for _, c := range list {
-			if c.IsWrong() {
-				w.differ(InconsistentSessions, "the session %s counts other rows than it has, or a candidate names "+
-					"another place", c.ID)
+			if c.Stored != c.Counted {
+				w.report(InconsistentSessions, c.ID, "the session counts other rows than it has")
+			}
+			if c.Misplaced > 0 {
+				w.differ(InconsistentSessions, "a candidate of the session %s names another place", c.ID)
 			}
 		}
 		return err
@@ -85,12 +90,12 @@ func (w *workspaceCheck) checkSessions() error {
 	})
 }
 
-// rebuildSessions counts the rows of sessions again.
-func rebuildSessions(_ *Checker, t *sqldb.Tx, rowIDs []int64) error {
+// placeCandidates gives candidates the place of their sessions.
+func placeCandidates(_ *Checker, t *sqldb.Tx, rowIDs []int64) error {
 	list, err := sessiondb.CountSessions(t, rowIDs)
 	for _, c := range list {
-		if err == nil && c.IsWrong() {
-			err = sessiondb.Recount(t, c.RowID)
+		if err == nil && c.Misplaced > 0 {
+			err = sessiondb.PlaceCandidates(t, c.RowID)
 		}
 	}
 	return err

@@ -26,7 +26,7 @@ type damage struct {
 
 // names returns the tables, and the columns as table.column, that a statement damages.
 func (c damage) names() (list []string) {
-	head, _, _ := strings.Cut(c.statement, " WHERE ")
+	head, _, _ := strings.Cut(strings.TrimPrefix(c.statement, writtenMark), " WHERE ")
 	words := strings.Fields(head)
 	if words[0] != "UPDATE" {
 		return words[2:3]
@@ -193,7 +193,8 @@ func personal(x *damageTest, of *identity.Actor) (id loci.ID) {
 func storedFile(x *damageTest, name string) damaged {
 	f := newFileTestIn(x.t, x.d, x.s, name)
 	return damaged{[]string{"{a}", `'` + string(f.active[0]) + `'`, "{m}", `'` + string(f.memories[0].ID) + `'`},
-		[]loci.ID{f.crew, f.active[0]}, func() {
+		[]loci.ID{f.crew, f.active[0],
+			f.memories[0].ID}, func() {
 			m := record(x.t, x.s, f.bob, f.memories[0].ID)
 			testenv.EqualSlices(x.t, m.AttachmentIDs, f.active[:1], name, "the memory lists")
 		}}
@@ -277,8 +278,13 @@ func (x *damageTest) damage(statements string, names []string) {
 		junk, empty = `x'ff01'`, `x''`
 	}
 	replace := strings.NewReplacer(append([]string{"{junk}", junk, "{empty}", empty}, names...)...)
+	statements, keepsChecksums := strings.CutPrefix(replace.Replace(statements), writtenMark)
 	for _, statement := range strings.Split(statements, ";") {
-		x.d.Exec(x.t, replace.Replace(statement))
+		if keepsChecksums {
+			x.d.Write(x.t, statement)
+		} else {
+			x.d.Exec(x.t, statement)
+		}
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
-	"github.com/loci-memory/loci/internal/store/integrity"
+	"github.com/loci-memory/loci/internal/store/purge"
 	"github.com/loci-memory/loci/internal/store/storetest"
 	"github.com/loci-memory/loci/internal/testenv"
 	"github.com/loci-memory/loci/internal/waittest"
@@ -123,7 +123,7 @@ func TestPurgeOfDeletedErasesDeletedAtlases(t *testing.T) {
 		ann := user(t, s, "ann")
 		addDeletedAtlas(t, s, ann, 6)
 		for _, apply := range []bool{false, true} {
-			n, err := integrity.New(s).PurgeDeleted(ctx, apply)
+			n, err := purge.New(s).PurgeDeleted(ctx, apply)
 			if err != nil || n.Atlases != 1 || n.Memories != 6 {
 				t.Errorf("%v: %+v %v", apply, n, err)
 			}

@@ -39,26 +39,28 @@ type derivation struct {
 	kind    string
 	rebuild func(ctx context.Context, c *Checker, workspace int64) error
 	from    []string // tables that are counted or joined: a damaged row of one may belong to any record
+	names   bool     // whether the data name memories, also lost ones
 }
 
-// keepAdvice is the reason why a repair rebuilds nothing from tables with damaged rows.
-const keepAdvice = "rows that it follows from are damaged, so nothing proves which of both is right, and both stay"
+// keepAdvice is the reason why a repair rebuilds nothing from tables with damaged or lost rows.
+const keepAdvice = "rows that it follows from are damaged or lost, so nothing proves which of both is right, and " +
+	"both stay"
 
 // derivations rebuild every kind, in this order.
 var derivations = []derivation{
-	{InconsistentRows, inBatches("memories", rebuildBatchSize, rebuildHashes), nil},
-	{InconsistentLinks, inBatches("memories", rebuildBatchSize, rebuildLinks), nil},
+	{InconsistentRows, inBatches("memories", rebuildBatchSize, rebuildHashes), nil, false},
+	{InconsistentLinks, inBatches("memories", rebuildBatchSize, rebuildLinks), nil, false},
 	{InconsistentAttachments, inBatches("memories", rebuildBatchSize, rebuildAttachments),
-		[]string{"atlases", "attachments", "memories"}},
+		[]string{"atlases", "attachments", "memories"}, false},
 	{InconsistentIndex, func(ctx context.Context, c *Checker, workspace int64) error {
 		return c.index.Rebuild(ctx, workspace)
-	}, nil},
-	{InconsistentCounters, inBatches("atlases", 1, recount), []string{"memories"}},
-	{InconsistentBands, rebuildBands, nil},
-	{InconsistentVectors, inBatches("memories", rebuildBatchSize, rebuildVectors), nil},
-	{InconsistentSessions, inBatches("sessions", rebuildBatchSize, rebuildSessions), []string{"candidates",
-		"checkpoints", "compilations", "redaction_audits", "session_events", "session_history", "sessions", "units"}},
-	{InconsistentMessages, rebuildMessages, []string{"agents", "messages", "receipts"}},
+	}, nil, true},
+	{InconsistentCounters, inBatches("atlases", 1, recount), []string{"memories"}, true},
+	{InconsistentBands, rebuildBands, nil, true},
+	{InconsistentVectors, inBatches("memories", rebuildBatchSize, rebuildVectors), nil, false},
+	{InconsistentSessions, inBatches("sessions", rebuildBatchSize, placeCandidates),
+		[]string{"candidates", "sessions"}, false},
+	{InconsistentMessages, rebuildMessages, []string{"agents", "messages", "receipts"}, false},
 }
 
 // rebuildBatchSize is the number of source rows whose derived data one transaction rebuilds.
@@ -110,7 +112,7 @@ func (w *workspaceCheck) rebuildDifferent(ctx context.Context) (failed map[strin
 		if w.differences[d.kind].count == 0 {
 			continue
 		}
-		if slices.ContainsFunc(d.from, func(table string) bool { return w.damaged[table] }) {
+		if w.lost && d.names || slices.ContainsFunc(d.from, func(table string) bool { return w.damaged[table] }) {
 			failed[d.kind] = keepAdvice
 			continue
 		}

@@ -21,7 +21,7 @@ type indexedDocs struct {
 // readIndex reads the digests of the documents of all memories. The documents in the log replace those in segments. An
 // unreadable index is not compared.
 func (w *workspaceCheck) readIndex() (err error) {
-	w.documents = nil
+	w.documents, w.gone = nil, nil
 	defer func() {
 		if err != nil {
 			w.documents = nil
@@ -136,6 +136,7 @@ func (w *workspaceCheck) readSegment(id int64, logged []int64) error {
 func (w *workspaceCheck) addDocument(memory int64, digest uint64) {
 	i, ok := slices.BinarySearch(w.rowIDs, memory)
 	if !ok {
+		w.gone = append(w.gone, memory)
 		w.differ(InconsistentIndex, "the index holds a document of row %d, which is gone", memory)
 		return
 	}

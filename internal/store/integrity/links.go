@@ -25,7 +25,7 @@ func (w *workspaceCheck) checkLinks(m indexdb.MemoryRow) error {
 		case m.Status != supersededStatus:
 			report("it has a replacement and is not superseded")
 		case !found:
-			report("its replacement does not exist")
+			w.report(InconsistentReferences, m.ID, "its replacement, the memory %.100q, is not there", m.SupersededBy)
 		case !slices.Contains(list, m.ID) && !by.IsDamaged:
 			report("its replacement does not list it")
 		}
@@ -35,7 +35,10 @@ func (w *workspaceCheck) checkLinks(m indexdb.MemoryRow) error {
 		report("what it supersedes cannot be read")
 		return nil
 	}
-	right, err := supersededBy(w.t, w.workspace, m.ID, ids)
+	right, lost, err := supersededBy(w.t, w.workspace, m.ID, ids)
+	for _, id := range lost {
+		w.report(InconsistentReferences, m.ID, "it replaces the memory %.100q, which is not there", id)
+	}
 	if err == nil && !slices.Equal(right, ids) {
 		report("it lists a memory that it has not superseded, or the same twice")
 	}
@@ -52,24 +55,28 @@ func linkedMemory(t *sqldb.Tx, workspace int64, id loci.ID, lock string) (m inde
 	return m, err == nil, err
 }
 
-// supersededBy returns the memories of ids that the memory by has superseded, and the damaged ones, each once.
-func supersededBy(t *sqldb.Tx, workspace int64, by loci.ID, ids []loci.ID) ([]loci.ID, error) {
-	right := []loci.ID{}
+// supersededBy returns the memories of ids that the memory by has superseded, the damaged ones and the lost ones, each
+// once.
+func supersededBy(t *sqldb.Tx, workspace int64, by loci.ID, ids []loci.ID) (right, lost []loci.ID, err error) {
+	right = []loci.ID{}
 	for _, id := range ids {
 		m, found, err := linkedMemory(t, workspace, id, "")
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		isRight := m.SupersededBy == by && m.Status == supersededStatus || m.IsDamaged
-		if found && isRight && !slices.Contains(right, id) {
+		if !found {
+			lost = append(lost, id)
+		}
+		isRight := m.SupersededBy == by && m.Status == supersededStatus || m.IsDamaged || !found
+		if isRight && !slices.Contains(right, id) {
 			right = append(right, id)
 		}
 	}
-	return right, nil
+	return right, lost, nil
 }
 
 // rebuildLinks makes both ends of the links of memories agree. It trusts the link of a superseded memory to an existing
-// replacement. Links with a damaged end stay.
+// replacement. Links with a damaged or a lost end stay.
 func rebuildLinks(_ *Checker, t *sqldb.Tx, rowIDs []int64) error {
 	for _, rowID := range rowIDs {
 		list, err := lockProved(t, []int64{rowID})
@@ -89,9 +96,9 @@ func rebuildLinksOf(t *sqldb.Tx, m indexdb.MemoryRow) error {
 		if err != nil {
 			return err
 		}
-		if m.Status != supersededStatus || !found {
+		if m.Status != supersededStatus {
 			_, err = t.Exec(`UPDATE memories SET superseded_by = '' WHERE row_id = ?1`, m.RowID)
-		} else if list, _ := sqldb.DecodeStrings[loci.ID](by.Supersedes); !by.IsDamaged &&
+		} else if list, _ := sqldb.DecodeStrings[loci.ID](by.Supersedes); found && !by.IsDamaged &&
 			!slices.Contains(list, m.ID) {
 			err = memorydb.SetSupersedes(t, by.ID, append(list, m.ID))
 		}
@@ -100,7 +107,7 @@ func rebuildLinksOf(t *sqldb.Tx, m indexdb.MemoryRow) error {
 		}
 	}
 	ids, _ := sqldb.DecodeStrings[loci.ID](m.Supersedes)
-	right, err := supersededBy(t, m.Workspace, m.ID, ids)
+	right, _, err := supersededBy(t, m.Workspace, m.ID, ids)
 	if err != nil {
 		return err
 	}

@@ -94,6 +94,7 @@ func TestEqualNumbersOfReceiptsAreFoundAndRepaired(t *testing.T) {
 				INSERT INTO receipts SELECT * FROM copies; DROP TABLE copies`)
 		}
 		x.damage(`UPDATE receipts SET number = 1 WHERE agent = {to}`)
+		d.ComputeChecksums(t)
 		sum := checkIntegrity(t, x.s, true)
 		if sum.Found != 1 || sum.Repaired != 1 || sum.Inconsistencies[0].Kind != integrity.InconsistentMessages {
 			t.Errorf("%+v", sum)

@@ -70,6 +70,7 @@ type objectCheck struct {
 	sum      *Report
 	repair   bool
 	progress func(rows int)
+	keeps    bool // deletes none: a damaged or lost row may name it
 
 	list []objectEntry // sorted by id
 }
@@ -77,7 +78,8 @@ type objectCheck struct {
 // checkObjects compares the active attachments with their objects. While the objects cannot be read it reports that. A
 // server may write meanwhile: a finding is compared with the present row and object.
 func (c *Checker) checkObjects(ctx context.Context, sum *Report, o Options, progress func(rows int)) error {
-	x := &objectCheck{Checker: c, objects: o.Objects, sum: sum, repair: o.Repair, progress: progress}
+	x := &objectCheck{Checker: c, objects: o.Objects, sum: sum, repair: o.Repair, progress: progress,
+		keeps: sum.Found > sum.Repaired}
 	err := x.load(ctx)
 	if err == nil {
 		err = x.checkActive(ctx)
@@ -246,6 +248,8 @@ func (x *objectCheck) reportOrphan(ctx context.Context, id loci.ID, isOwn bool) 
 	f := Inconsistency{Kind: InconsistentObjects, ID: string(id),
 		Detail: "no attachment has this file of the file store"}
 	switch {
+	case x.repair && x.keeps:
+		f.Repair = "kept: a row that is damaged or lost may name it. First restore what this check names"
 	case x.repair && isOwn:
 		if err := x.objects.Delete(ctx, id); err != nil {
 			return objectsError{err}

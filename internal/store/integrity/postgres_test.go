@@ -9,6 +9,7 @@ import (
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/integrity"
+	"github.com/loci-memory/loci/internal/store/purge"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
@@ -22,8 +23,8 @@ func TestCountsOfWholeTablesHaveNoTimeout(t *testing.T) {
 	m := add(t, s, user(t, s, "ann"), "", "the blue boat")
 	c := integrity.New(s)
 	for table, count := range map[string]func() error{
-		"idempotency_keys": func() error { _, err := c.PurgeMemory(ctx, m.ID, false); return err },
-		"index_log":        func() error { _, err := c.PurgeDeleted(ctx, false); return err },
+		"idempotency_keys": func() error { _, err := purge.New(s).PurgeMemory(ctx, m.ID, false); return err },
+		"index_log":        func() error { _, err := purge.New(s).PurgeDeleted(ctx, false); return err },
 		"minhash_bands":    func() error { _, err := c.Check(ctx, integrity.Options{}); return err },
 	} {
 		tx, err := d.DB(t).Begin()
@@ -71,7 +72,7 @@ func TestRepairOfALinkLocksTheReplacement(t *testing.T) {
 	ann := user(t, s, "ann")
 	old, next := add(t, s, ann, "", "the blue boat").ID, add(t, s, ann, "", "the red boat").ID
 	supersede(t, s, ann, old, next)
-	d.Exec(t, `UPDATE memories SET supersedes = '[]'`)
+	d.Write(t, `UPDATE memories SET supersedes = '[]'`)
 	purging.purge = func() { d.Exec(t, `DELETE FROM memories WHERE id = '`+string(next)+`'`) }
 	sum, err := integrity.New(s).Check(ctx, integrity.Options{Repair: true})
 	if err != nil || sum.Repaired == 0 {

@@ -14,7 +14,6 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/attachmentdb"
 	"github.com/loci-memory/loci/internal/store/erasedb"
-	"github.com/loci-memory/loci/internal/store/integrity"
 	"github.com/loci-memory/loci/internal/store/memorydb"
 	"github.com/loci-memory/loci/internal/store/purge"
 	"github.com/loci-memory/loci/internal/store/storetest"
@@ -122,7 +121,7 @@ func TestDeletionsDeleteObjects(t *testing.T) {
 	deleteMemory := both(func(x *fileTest, i int, actor *identity.Actor) {
 		testenv.Must(x.service.DeleteMemory(ctx, actor, loci.DeleteMemory{MemoryID: x.memories[i].ID}))(x.t)
 	})
-	purge := func(did purge.Result, err error) func(x *fileTest, attachments int64) {
+	expect := func(did purge.Result, err error) func(x *fileTest, attachments int64) {
 		return func(x *fileTest, attachments int64) {
 			x.t.Helper()
 			if err != nil || did.Attachments != attachments {
@@ -152,34 +151,34 @@ func TestDeletionsDeleteObjects(t *testing.T) {
 			}))(x.t)
 		}},
 		"purge of memories": {purge: true, do: both(func(x *fileTest, i int, _ *identity.Actor) {
-			would, err := integrity.New(x.s).PurgeMemory(ctx, x.memories[i].ID, false)
+			would, err := purge.New(x.s).PurgeMemory(ctx, x.memories[i].ID, false)
 			if err != nil || would.Attachments != 2 || !strings.Contains(would.String(), "2 attachments") {
 				x.t.Errorf("would purge %v, %v", would, err)
 			}
-			purge(integrity.New(x.s).PurgeMemory(ctx, x.memories[i].ID, true))(x, 2)
+			expect(purge.New(x.s).PurgeMemory(ctx, x.memories[i].ID, true))(x, 2)
 		})},
 		"purge of workspace and user": {purge: true, do: func(x *fileTest) {
-			purge(integrity.New(x.s).PurgeWorkspace(ctx, x.crew, true))(x, 2)
-			purge(integrity.New(x.s).PurgeUser(ctx, loci.Email(x.ann.Email), true))(x, 2)
+			expect(purge.New(x.s).PurgeWorkspace(ctx, x.crew, true))(x, 2)
+			expect(purge.New(x.s).PurgeUser(ctx, loci.Email(x.ann.Email), true))(x, 2)
 		}},
 		"purge of deleted memories": {purge: true, do: func(x *fileTest) {
 			deleteMemory(x)
-			purge(integrity.New(x.s).PurgeDeleted(ctx, true))(x, 0)
+			expect(purge.New(x.s).PurgeDeleted(ctx, true))(x, 0)
 		}},
 		"purge of deleted workspaces": {purge: true, do: func(x *fileTest) {
 			deletePlaces(x)
-			purge(integrity.New(x.s).PurgeDeleted(ctx, true))(x, 2)
+			expect(purge.New(x.s).PurgeDeleted(ctx, true))(x, 2)
 		}},
 		"purge after a failure": {purge: true, do: func(x *fileTest) {
 			deleteMemory(x)
 			x.bucket.err = errors.New("the bucket is away")
-			_, err := integrity.New(x.s).PurgeDeleted(ctx, true)
+			_, err := purge.New(x.s).PurgeDeleted(ctx, true)
 			if !loci.Is(err, loci.CodeUnavailable) || !strings.Contains(err.Error(), "the bucket is away") ||
 				x.count("jobs") == "0" || len(x.objects()) != 4 {
 				x.t.Errorf("%v, %s jobs, %v", err, x.count("jobs"), x.objects())
 			}
 			x.bucket.err = nil
-			purge(integrity.New(x.s).PurgeDeleted(ctx, true))(x, 0)
+			expect(purge.New(x.s).PurgeDeleted(ctx, true))(x, 0)
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
-	"github.com/loci-memory/loci/internal/store/integrity"
+	"github.com/loci-memory/loci/internal/store/purge"
 	"github.com/loci-memory/loci/internal/store/storetest"
 	"github.com/loci-memory/loci/internal/testenv"
 )
@@ -24,15 +24,15 @@ func TestPurgeDeletedLeavesNoByte(t *testing.T) {
 		if len(remainingTraces(t, d)) == 0 {
 			t.Error("a deletion alone leaves nothing: there is nothing to test")
 		}
-		would, err := integrity.New(operator).PurgeDeleted(ctx, false)
+		would, err := purge.New(operator).PurgeDeleted(ctx, false)
 		if err != nil || would.Documents == 0 {
 			t.Errorf("would purge %+v, %v", would, err)
 		}
-		did, err := integrity.New(operator).PurgeDeleted(ctx, true)
+		did, err := purge.New(operator).PurgeDeleted(ctx, true)
 		if err != nil || did != would {
 			t.Errorf("purged %+v of %+v, %v", did, would, err)
 		}
-		if again, err := integrity.New(operator).PurgeDeleted(ctx, false); err != nil || again.Documents != 0 {
+		if again, err := purge.New(operator).PurgeDeleted(ctx, false); err != nil || again.Documents != 0 {
 			t.Errorf("there is more: %+v, %v", again, err)
 		}
 		if list := ids(t, server, ann, loci.MemoryFilter{}, 100); len(list) == 0 || len(list) > len(others) {
@@ -49,13 +49,13 @@ func TestPurgeDeletedCountsRowsOfTheLog(t *testing.T) {
 		id, _ := makeHistory(t, d, server, ann, crew)
 		remove(t, server, ann, id) // no flush: its words are in the log of changes
 		for _, apply := range []bool{false, true} {
-			out, err := integrity.New(operator).PurgeDeleted(ctx, apply)
+			out, err := purge.New(operator).PurgeDeleted(ctx, apply)
 			if err != nil || out.Changes == 0 || !strings.Contains(out.String(),
 				"of the log of changes, words of deleted memories") {
 				t.Errorf("for good %v: %+v, %v", apply, out, err)
 			}
 		}
-		would, err := integrity.New(operator).PurgeDeleted(ctx, false)
+		would, err := purge.New(operator).PurgeDeleted(ctx, false)
 		if err != nil || would.Changes != 0 || strings.Contains(would.String(), "earlier purge") {
 			t.Errorf("after it: %v, %v", would, err)
 		}
@@ -70,8 +70,8 @@ func TestPurgeDeletedSurvivesLostPages(t *testing.T) {
 		remove(t, server, ann, id)
 		flush(t, server, crew)
 		d.Exec(t, `DELETE FROM segment_pages`)
-		testenv.Must(integrity.New(operator).PurgeDeleted(ctx, true))(t)
-		if would, err := integrity.New(operator).PurgeDeleted(ctx, false); err != nil || would.Documents != 0 {
+		testenv.Must(purge.New(operator).PurgeDeleted(ctx, true))(t)
+		if would, err := purge.New(operator).PurgeDeleted(ctx, false); err != nil || would.Documents != 0 {
 			t.Errorf("there is more: %+v, %v", would, err)
 		}
 	})
@@ -92,7 +92,7 @@ func TestPurgeLeavesForeignTablesOfTheSchema(t *testing.T) {
 				pg_class c JOIN pg_index i ON i.indrelid = c.oid WHERE c.oid = CAST('"Another table"' AS regclass)`
 		}
 		before := d.Query(t, state)
-		testenv.Must(integrity.New(s).PurgeDeleted(ctx, true))(t)
+		testenv.Must(purge.New(s).PurgeDeleted(ctx, true))(t)
 		if after := d.Query(t, state); len(after) != 1 || after[0] != before[0] {
 			t.Errorf("the foreign tables are %q, were %q", after, before)
 		}
@@ -127,11 +127,11 @@ func TestPurgeKeepsMarkOfAnotherPurge(t *testing.T) {
 		other := d.Open(t, store.Options{Intercept: storetest.Intercept(interrupting, &interrupting.DB)})
 		second := add(t, s, user(t, s, "ann"), "", "text").ID
 		vacuum.after = func() {
-			if _, err := integrity.New(other).PurgeMemory(interrupted, second, true); err == nil {
+			if _, err := purge.New(other).PurgeMemory(interrupted, second, true); err == nil {
 				t.Error("a purge ended without its vacuum")
 			}
 		}
-		testenv.Must(integrity.New(s).PurgeDeleted(ctx, true))(t)
+		testenv.Must(purge.New(s).PurgeDeleted(ctx, true))(t)
 		testenv.EqualSlices(t, d.Query(t, `SELECT name FROM metadata WHERE name = 'purge'`), []string{"purge"},
 			"the mark of the interrupted purge is")
 	})
@@ -177,7 +177,7 @@ func TestPurgeDeletedErasesStoredReads(t *testing.T) {
 		if n := d.Query(t, `SELECT count(*) FROM idempotency_keys`)[0]; err != nil || n != "1" {
 			t.Fatal(n, err)
 		}
-		testenv.Must(integrity.New(s).PurgeDeleted(ctx, true))(t)
+		testenv.Must(purge.New(s).PurgeDeleted(ctx, true))(t)
 		testenv.Equal(t, d.Query(t, `SELECT count(*) FROM idempotency_keys`)[0], "0", "stored responses are left")
 	})
 }

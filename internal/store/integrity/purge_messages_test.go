@@ -12,8 +12,8 @@ import (
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
-	"github.com/loci-memory/loci/internal/store/integrity"
 	"github.com/loci-memory/loci/internal/store/messagedb"
+	"github.com/loci-memory/loci/internal/store/purge"
 	"github.com/loci-memory/loci/internal/store/storetest"
 	"github.com/loci-memory/loci/internal/testenv"
 )
@@ -73,8 +73,8 @@ func TestPurgedUserLeavesNoByteOfPersonalMessages(t *testing.T) {
 		x := newDeparture(t, d, server, "To bob", "From gone")
 		storetest.Agents(t, server, x.gone, 3)
 		requireTraces(t, d, "mbrosial", "ibbernack")
-		would := testenv.Must(integrity.New(operator).PurgeUser(ctx, "gone@example.com", false))(t)
-		did, err := integrity.New(operator).PurgeUser(ctx, "gone@example.com", true)
+		would := testenv.Must(purge.New(operator).PurgeUser(ctx, "gone@example.com", false))(t)
+		did, err := purge.New(operator).PurgeUser(ctx, "gone@example.com", true)
 		if err != nil || did != would || did.Messages != 1 || did.Responses != 1 ||
 			!strings.Contains(did.String(), "1 message between agents") {
 			t.Errorf("purged %+v, of %+v, %v", did, would, err)
@@ -105,11 +105,11 @@ func TestPurgedMemoryLeavesNoByteInMessages(t *testing.T) {
 		last := x.send(x.from, loci.SendMessage{ToAgentID: x.to.AgentID,
 			Content: "The dibbernacks are behind the shed"})
 		requireTraces(t, d, "mbrosial", "lummoxite", "ibbernack")
-		would, err := integrity.New(operator).PurgeMemory(ctx, m.ID, false)
+		would, err := purge.New(operator).PurgeMemory(ctx, m.ID, false)
 		if err != nil || would.Messages != 3 {
 			t.Errorf("would purge %+v, %v", would, err)
 		}
-		did, err := integrity.New(operator).PurgeMemory(ctx, m.ID, true)
+		did, err := purge.New(operator).PurgeMemory(ctx, m.ID, true)
 		if err != nil || did != would {
 			t.Errorf("purged %+v, of %+v, %v", did, would, err)
 		}
@@ -130,12 +130,12 @@ func TestPurgedWorkspaceLeavesNoByteOfMessages(t *testing.T) {
 			nil), Broadcast: true, Content: "elsewhere"}))(t).Message.ID
 		testenv.Must(newService(server).LeaveWorkspace(ctx, x.gone, loci.LeaveWorkspace{WorkspaceID: x.crew}))(t)
 		requireTraces(t, d, "mbrosial", "lummoxite", "ickerdoodle", "irlimagig", "ibbernack")
-		did, err := integrity.New(operator).PurgeWorkspace(ctx, x.crew, true)
+		did, err := purge.New(operator).PurgeWorkspace(ctx, x.crew, true)
 		if err != nil || did.Messages != 8 || did.Responses != 1 {
 			t.Errorf("purged %+v, %v", did, err)
 		}
 		d.Exec(t, `DELETE FROM messages WHERE content LIKE 'dibbernacks%'`) // it is in the workspace of gone
-		testenv.Must(integrity.New(operator).PurgeDeleted(ctx, true))(t)
+		testenv.Must(purge.New(operator).PurgeDeleted(ctx, true))(t)
 		testenv.EqualSlices(t, d.Query(t, `SELECT id FROM messages`), []string{string(elsewhere)}, "the messages",
 			"are left")
 		testenv.Len(t, d.Query(t, `SELECT CAST(row_id AS TEXT) FROM receipts`), 0, "receipts are left")

@@ -8,7 +8,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/store"
-	"github.com/loci-memory/loci/internal/store/integrity"
+	"github.com/loci-memory/loci/internal/store/purge"
 	"github.com/loci-memory/loci/internal/store/storetest"
 	"github.com/loci-memory/loci/internal/testenv"
 )
@@ -72,10 +72,10 @@ func TestPurgedMemoryLeavesNoByteInSessions(t *testing.T) {
 		analyze(t, d)
 		requireTraces(t, d, "mbrosial", "lummoxite", "ibbernack", "ickerdoodle", "東西南北", "ankerblossom")
 
-		would := testenv.Must(integrity.New(operator).PurgeMemory(ctx, m.ID, false))(t)
+		would := testenv.Must(purge.New(operator).PurgeMemory(ctx, m.ID, false))(t)
 		testenv.Len(t, b.detail().Candidates, 2, "a look has purged")
 		others := mustIDs(t, server, bob, crew, m.ID)
-		did, err := integrity.New(operator).PurgeMemory(ctx, m.ID, true)
+		did, err := purge.New(operator).PurgeMemory(ctx, m.ID, true)
 		if err != nil || did != would || did.Memories != 1 || did.Candidates != 2 {
 			t.Errorf("purged %+v, of %+v, %v", did, would, err)
 		}
@@ -131,7 +131,7 @@ func TestPurgedMemoryOfAUnitLeavesNoByteInItsEvents(t *testing.T) {
 		id := b.detail().Session.MemoryID
 		analyze(t, d)
 		requireTraces(t, d, "mbrosial", "lummoxite", "ibbernack", "irlimagig")
-		testenv.Must(integrity.New(operator).PurgeMemory(ctx, id, true))(t)
+		testenv.Must(purge.New(operator).PurgeMemory(ctx, id, true))(t)
 		if x := b.detail(); x.Session.MemoryID != "" || x.Units[0].Title != x.Units[0].Key ||
 			x.Session.Counts.Events != 2 {
 			t.Errorf("the session is %+v with %+v", x.Session, x.Units)
@@ -150,7 +150,7 @@ func TestPurgeOfAShortTextKeepsTheSessionsThatHaveItsWord(t *testing.T) {
 		b.capture("The door is blue", "")
 		b.capture(" blue ", "")
 		b.checkpoint("It is blue now")
-		if did, err := integrity.New(s).PurgeMemory(ctx, m.ID, true); err != nil || did.Candidates != 1 {
+		if did, err := purge.New(s).PurgeMemory(ctx, m.ID, true); err != nil || did.Candidates != 1 {
 			t.Errorf("purged %+v, %v", did, err)
 		}
 		if x := b.detail(); x.Session.Task != "Paint it blue" || x.Checkpoints[0].Summary != "It is blue now" ||
@@ -181,7 +181,7 @@ func TestPurgedUserLeavesNoByteOfSessions(t *testing.T) {
 		kept := startSession(t, server, bob, crew, "Stay")
 		analyze(t, d)
 		requireTraces(t, d, "mbrosial", "lummoxite", "ickerdoodle", "irlimagig", "uinceberr")
-		did, err := integrity.New(operator).PurgeUser(ctx, "gone@example.com", true)
+		did, err := purge.New(operator).PurgeUser(ctx, "gone@example.com", true)
 		if err != nil || did.Sessions != 2 || did.Responses != 1 {
 			t.Errorf("purged %+v, %v", did, err)
 		}
@@ -199,7 +199,7 @@ func TestPurgedWorkspaceLeavesNoByteOfSessions(t *testing.T) {
 		crew := team(t, server, ann, nil)
 		startSession(t, server, ann, crew, "Whirlimagigs").fill("lummoxites")
 		requireTraces(t, d, "lummoxite", "irlimagig")
-		did, err := integrity.New(operator).PurgeWorkspace(ctx, crew, true)
+		did, err := purge.New(operator).PurgeWorkspace(ctx, crew, true)
 		if err != nil || did.Sessions != 1 {
 			t.Errorf("purged %+v, %v", did, err)
 		}
@@ -219,7 +219,7 @@ func TestPurgeDeletedErasesDeletedSessions(t *testing.T) {
 		testenv.Must(b.s.BulkSessions(ctx, ann, loci.BulkSessions{Action: loci.BulkDelete,
 			SessionIDs: loci.SessionIDs{b.id}}))(t)
 		for _, apply := range []bool{false, true} {
-			if n, err := integrity.New(operator).PurgeDeleted(ctx, apply); err != nil || n.Sessions != 1 {
+			if n, err := purge.New(operator).PurgeDeleted(ctx, apply); err != nil || n.Sessions != 1 {
 				t.Errorf("%v: %+v %v", apply, n, err)
 			}
 		}

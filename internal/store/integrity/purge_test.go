@@ -19,7 +19,6 @@ import (
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/accountdb"
-	"github.com/loci-memory/loci/internal/store/integrity"
 	"github.com/loci-memory/loci/internal/store/memorydb"
 	"github.com/loci-memory/loci/internal/store/purge"
 	"github.com/loci-memory/loci/internal/store/storetest"
@@ -184,9 +183,9 @@ func TestPurgedMemoryLeavesNoByte(t *testing.T) {
 		for _, trace := range traceWords {
 			testenv.Contains(t, before, " holds "+trace, "the test does not find", trace, "even before")
 		}
-		would := testenv.Must(integrity.New(operator).PurgeMemory(ctx, id, false))(t)
+		would := testenv.Must(purge.New(operator).PurgeMemory(ctx, id, false))(t)
 		testenv.Equal(t, record(t, server, ann, id).ID, id, "a look has purged")
-		did, err := integrity.New(operator).PurgeMemory(ctx, id, true)
+		did, err := purge.New(operator).PurgeMemory(ctx, id, true)
 		if err != nil || did != would || did.Memories != 1 || did.Versions != 14 || did.Responses != 10 {
 			t.Errorf("purged %+v, of %+v, %v", did, would, err)
 		}
@@ -203,7 +202,7 @@ func TestPurgedMemoryLeavesNoByte(t *testing.T) {
 			t.Errorf("links are left: %q, %q", old.SupersededBy, by.Supersedes)
 		}
 		checkCounters(t, server, ann, crew, others)
-		if _, err := integrity.New(operator).PurgeMemory(ctx, id, true); !loci.Is(err, loci.CodeNotFound) {
+		if _, err := purge.New(operator).PurgeMemory(ctx, id, true); !loci.Is(err, loci.CodeNotFound) {
 			t.Error("purged twice: ", err)
 		}
 	})
@@ -244,7 +243,7 @@ func TestPurgeKeepsALinkThatIsWrittenMeanwhile(t *testing.T) {
 			err := exec(`UPDATE memories SET supersedes = ?1 WHERE id = ?2`,
 				sqldb.EncodeStrings([]loci.ID{old, other}), by)
 			go func() {
-				_, err := integrity.New(operator).PurgeMemory(context.WithValue(ctx, purgeKey{}, true), old, true)
+				_, err := purge.New(operator).PurgeMemory(context.WithValue(ctx, purgeKey{}, true), old, true)
 				purged <- err
 			}()
 			select {
@@ -290,7 +289,7 @@ func TestPurgedWorkspaceLeavesNoByte(t *testing.T) {
 			team(t, server, ann, nil)
 		_, others := makeHistory(t, d, server, ann, crew)
 		kept := add(t, server, ann, other, "This one stays, about deploys")
-		did, err := integrity.New(operator).PurgeWorkspace(ctx, crew, true)
+		did, err := purge.New(operator).PurgeWorkspace(ctx, crew, true)
 		if err != nil || did.Workspaces != 1 || did.Atlases != 1 || did.Memories != int64(len(others)+1) ||
 			did.Memberships != 2 || did.Invitations != 1 || did.Users != 0 {
 			t.Errorf("purged %+v, %v", did, err)
@@ -303,7 +302,7 @@ func TestPurgedWorkspaceLeavesNoByte(t *testing.T) {
 				map[string]string{"minhash_bands": "4", "versions": "0", "index_log": "1"}[table], "rows are left in",
 				table)
 		}
-		if _, err := integrity.New(operator).PurgeWorkspace(ctx, record(t, server, bob,
+		if _, err := purge.New(operator).PurgeWorkspace(ctx, record(t, server, bob,
 			add(t, server, bob, "", "mine").ID).WorkspaceID, true); !loci.Is(err, loci.CodeStateConflict) {
 			t.Error("a personal workspace was purged: ", err)
 		}
@@ -326,12 +325,12 @@ func TestPurgedUserLeavesNoByte(t *testing.T) {
 			t.Fatal(out, err)
 		}
 		own := team(t, server, gone, nil)
-		if _, err := integrity.New(operator).PurgeUser(ctx, "Blankerblossom@example.com",
+		if _, err := purge.New(operator).PurgeUser(ctx, "Blankerblossom@example.com",
 			true); !loci.Is(err, loci.CodeStateConflict) || !strings.Contains(err.Error(), string(own)) {
 			t.Error("an owner of a team was purged: ", err)
 		}
-		testenv.Must(integrity.New(operator).PurgeWorkspace(ctx, own, true))(t)
-		did, err := integrity.New(operator).PurgeUser(ctx, "Blankerblossom@example.com", true)
+		testenv.Must(purge.New(operator).PurgeWorkspace(ctx, own, true))(t)
+		did, err := purge.New(operator).PurgeUser(ctx, "Blankerblossom@example.com", true)
 		if err != nil || did.Users != 1 || did.Workspaces != 1 || did.Memberships != 2 || did.Invitations != 2 ||
 			did.Keys != 1 {
 			t.Errorf("purged %+v, %v", did, err)
@@ -349,7 +348,7 @@ func TestPurgedUserLeavesNoByte(t *testing.T) {
 			loci.CodeNotFound) {
 			t.Error("one who is gone makes a workspace: ", err)
 		}
-		if _, err := integrity.New(operator).PurgeUser(ctx, "nobody@example.com", true); !loci.Is(err,
+		if _, err := purge.New(operator).PurgeUser(ctx, "nobody@example.com", true); !loci.Is(err,
 			loci.CodeNotFound) {
 			t.Error(err)
 		}
@@ -367,13 +366,13 @@ func TestPurgeThatWasCutOffIsFinished(t *testing.T) {
 		d.Exec(t, `DELETE FROM memories`)
 		ended, cancel := context.WithCancel(ctx)
 		cancel()
-		if _, err := integrity.New(s).PurgeMemory(ended, m.ID, true); err == nil {
+		if _, err := purge.New(s).PurgeMemory(ended, m.ID, true); err == nil {
 			t.Error("a call that was cancelled purges")
 		}
-		if did, err := integrity.New(s).PurgeMemory(ctx, m.ID, true); err != nil || did != (purge.Result{}) {
+		if did, err := purge.New(s).PurgeMemory(ctx, m.ID, true); err != nil || did != (purge.Result{}) {
 			t.Errorf("purged %+v, %v", did, err)
 		}
-		if _, err := integrity.New(s).PurgeMemory(ctx, m.ID, true); !loci.Is(err, loci.CodeNotFound) {
+		if _, err := purge.New(s).PurgeMemory(ctx, m.ID, true); !loci.Is(err, loci.CodeNotFound) {
 			t.Error("there was nothing left to finish: ", err)
 		}
 	})
@@ -392,7 +391,7 @@ func TestPurgeDeletesVectors(t *testing.T) {
 		waitForEmbeddings(t, s)
 		testenv.RequireEqual(t, d.Query(t, `SELECT count(*) FROM vectors`)[0], "3",
 			"vectors are stored, with that of the text before")
-		testenv.Must(integrity.New(s).PurgeMemory(ctx, a.ID, true))(t)
+		testenv.Must(purge.New(s).PurgeMemory(ctx, a.ID, true))(t)
 		testenv.Equal(t, d.Query(t, `SELECT count(*) FROM vectors`)[0], "1", "vectors are left")
 		// A search whose codes are of before finds what is left.
 		f, err := store.Read(ctx, s, ann, func(tx *store.Tx) (retrieve.Result, error) {
@@ -434,7 +433,7 @@ func TestPurgeRewritesOnlySegmentsOfTheMemory(t *testing.T) {
 		flush(t, s, m.WorkspaceID)
 		segments := func() []string { return d.Query(t, `SELECT row_id FROM segments ORDER BY row_id`) }
 		before := segments()
-		testenv.Must(integrity.New(s).PurgeMemory(ctx, purged.ID, true))(t)
+		testenv.Must(purge.New(s).PurgeMemory(ctx, purged.ID, true))(t)
 		if after := segments(); len(before) != 2 || len(after) != 2 || after[0] != before[0] || after[1] == before[1] {
 			t.Errorf("the segments were %v and are %v", before, after)
 		}

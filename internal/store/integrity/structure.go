@@ -21,7 +21,7 @@ type structureChecker interface {
 
 // checkStructure runs the database's own check. A repair rebuilds a damaged index if the rows of its table match their
 // checksums. Otherwise neither is proved, and it keeps the values of both in a file.
-func (c *Checker) checkStructure(ctx context.Context, sum *Report, o Options, damaged map[string]bool) error {
+func (c *Checker) checkStructure(ctx context.Context, sum *Report, o Options) error {
 	db, ok := c.db.DB.(structureChecker)
 	if !ok {
 		return nil // PostgreSQL: pg_amcheck is for its operator
@@ -36,7 +36,7 @@ func (c *Checker) checkStructure(ctx context.Context, sum *Report, o Options, da
 		space := false
 		for _, f := range list {
 			switch {
-			case f.IsIndex && damaged[f.Table]:
+			case f.IsIndex && o.damaged[f.Table]:
 				unproved = append(unproved, f.Name)
 			case f.IsIndex:
 				proved = append(proved, f.Name)
@@ -65,9 +65,9 @@ func (c *Checker) checkStructure(ctx context.Context, sum *Report, o Options, da
 	for _, f := range list {
 		found := Inconsistency{Kind: InconsistentStructure, ID: f.Name, Detail: f.Detail}
 		switch {
-		case f.IsIndex && damaged[f.Table] && !o.Repair:
+		case f.IsIndex && o.damaged[f.Table] && !o.Repair:
 			found.Repair = "rows of the table are damaged too: --repair keeps the values of both in a file"
-		case f.IsIndex && damaged[f.Table]:
+		case f.IsIndex && o.damaged[f.Table]:
 			found.Repair = "not rebuilt, as rows of its table are damaged too: " + evidence + " has the values of both"
 		case !o.Repair && f.IsIndex:
 			found.Repair = "the table is whole: --repair rebuilds the index from it"

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
@@ -32,8 +33,7 @@ func (c *Checker) lostCommitsSince(ctx context.Context) (string, error) {
 func (c *Checker) ReportLostCommits(ctx context.Context) error {
 	since, err := c.lostCommitsSince(ctx)
 	if since != "" {
-		inconsistencyCount.Add(1)
-		unrepairableCount.Add(1)
+		Inconsistency{Kind: InconsistentStructure}.count()
 		c.db.Log.Error("acknowledged writes are gone: see loci admin check", "noticed", since, "cause",
 			sqlite.LostCommits)
 	}
@@ -53,14 +53,14 @@ func (c *Checker) checkUnowned(ctx context.Context, sum *Report, o Options) erro
 
 // checkPurge reports a purge that was cut off. A repair finishes it.
 func (c *Checker) checkPurge(ctx context.Context, sum *Report, o Options) error {
-	mark, err := c.Pending(ctx)
+	mark, err := c.purger.Pending(ctx)
 	if err != nil || mark == "" {
 		return err
 	}
 	f := Inconsistency{Kind: InconsistentRows, derived: true,
 		Detail: "a purge was cut off: bytes of what it erased may be in free space"}
 	if o.Repair {
-		if err := c.Finish(ctx); err != nil {
+		if err := c.purger.Finish(ctx); err != nil {
 			return err
 		}
 		f.Repair, f.Repaired = "finished it", true
@@ -103,6 +103,10 @@ func (c *Checker) checkBandsOfNone(ctx context.Context, sum *Report, o Options) 
 	}
 	f := Inconsistency{Kind: InconsistentBands, derived: true,
 		Detail: fmt.Sprintf("%d rows are of workspaces that are gone", n)}
+	if o.keeps(&f, "workspaces") {
+		sum.add(f)
+		return nil
+	}
 	return c.repairUnowned(sum, o, f, "removed them", func() error {
 		for workspace := range counts {
 			for more := true; more; {
@@ -149,11 +153,25 @@ func (c *Checker) checkDeleted(ctx context.Context, sum *Report, o Options) erro
 	for _, d := range list {
 		f := Inconsistency{Kind: InconsistentRows, ID: string(d.ID), derived: true,
 			Detail: "no background job erases " + d.String()}
+		if o.keeps(&f, "atlases", "members", "sessions", "workspaces") {
+			sum.add(f)
+			continue
+		}
 		err = errors.Join(err, c.repairUnowned(sum, o, f, "added the job: a server erases it", func() error {
 			return c.repair(ctx, func(t *sqldb.Tx) error { return c.eraser.AddJob(t, d) })
 		}))
 	}
 	return err
+}
+
+// keeps reports whether a repair leaves an inconsistency as it is, and says why: rows of these tables are damaged or
+// lost.
+func (o Options) keeps(f *Inconsistency, tables ...string) bool {
+	if !o.Repair || !slices.ContainsFunc(tables, func(name string) bool { return o.damaged[name] }) {
+		return false
+	}
+	f.Repair = "could not be repaired: " + keepAdvice
+	return true
 }
 
 // repairUnowned adds an inconsistency, after its repair f if that is wanted.

@@ -18,6 +18,7 @@ type workspaceCheck struct {
 	sampleFrom int64 // row id near the first of them
 	analyzer   int   // of its index; 0 if that has none
 	progress   func(rows int)
+	known      map[loci.ID]bool // records that a sample of rows has reported
 
 	t          *sqldb.Tx
 	rowIDs     []int64          // of the memories, ascending
@@ -25,7 +26,10 @@ type workspaceCheck struct {
 	bands      []uint64         // digests of the memories' bands; nil if they are not compared
 	unreadable map[int64]string // reasons, by memory
 	deleted    map[int64]bool   // memories of deleted atlases
-	damaged    map[string]bool  // tables with rows that differ from their checksums
+	damaged    map[string]bool  // tables with damaged or lost rows
+	gone       []int64          // memories that the index names, and that have no row
+	countsMore bool             // an atlas counts more memories than it has
+	lost       bool             // memories are lost: both index and counters, or other rows, know more
 
 	differences map[string]difference // of derived data, by kind
 	found       []Inconsistency       // of source data
@@ -56,8 +60,22 @@ func (w *workspaceCheck) check(t *sqldb.Tx) error {
 				return err
 			}
 		}
+		if w.lost = len(w.gone) > 0 && (w.countsMore || w.damaged["memories"]); w.lost {
+			w.reportLost()
+		}
 		return nil
 	})
+}
+
+// reportLost reports the memories that the index names and that have no row. A deletion removes both.
+func (w *workspaceCheck) reportLost() {
+	if w.damaged != nil { // in no sample
+		w.damaged["memories"] = true // that no object of theirs is deleted
+	}
+	slices.Sort(w.gone)
+	for _, rowID := range slices.Compact(w.gone) {
+		w.report(InconsistentReferences, w.id, "the index names the memory of row %d, which is not there", rowID)
+	}
 }
 
 // report adds an inconsistency of source data, which only a backup can restore.

@@ -90,11 +90,7 @@ func sumAudits(t *sqldb.Tx, c Count) (string, error) {
 	return string(b), err
 }
 
-// IsWrong reports whether the counters are not as the rows are, or a candidate is in another place.
-func (c Count) IsWrong() bool { return c.Stored != c.Counted || c.Misplaced > 0 }
-
-// Recount writes the counters of a session as its rows are, and the place of the session to its candidates. A session
-// that was deleted meanwhile stays as it is.
+// Recount writes the counters of a session as its rows are. A session that was deleted meanwhile stays as it is.
 func Recount(t *sqldb.Tx, rowID int64) error {
 	if err := t.Query(`SELECT s.row_id FROM sessions s WHERE s.row_id = ?1`+t.LockClause("NO KEY UPDATE", "s"),
 		[]any{rowID}, func(sqldb.Row) error { return nil }); err != nil {
@@ -105,13 +101,16 @@ func Recount(t *sqldb.Tx, rowID int64) error {
 		return err
 	}
 	c := list[0].Counted
-	if _, err = t.Exec(`UPDATE sessions SET candidates = ?2, pending = ?3, checkpoints = ?4, units = ?5, events = ?6,
+	_, err = t.Exec(`UPDATE sessions SET candidates = ?2, pending = ?3, checkpoints = ?4, units = ?5, events = ?6,
 		audits = ?7, compilations = ?8, steps = ?9, has_texts = ?10, redactions = ?11 WHERE row_id = ?1`, rowID,
 		c.Candidates, c.Pending, c.Checkpoints, c.Units, c.Events, c.Audits, c.Compilations, c.Steps, c.HasTexts,
-		c.Redactions); err != nil || list[0].Misplaced == 0 {
-		return err
-	}
-	_, err = t.Exec(`UPDATE candidates SET (workspace, atlas, user_id) = (SELECT s.workspace, s.atlas, s.user_id
+		c.Redactions)
+	return err
+}
+
+// PlaceCandidates gives the candidates of a session its place.
+func PlaceCandidates(t *sqldb.Tx, rowID int64) error {
+	_, err := t.Exec(`UPDATE candidates SET (workspace, atlas, user_id) = (SELECT s.workspace, s.atlas, s.user_id
 		FROM sessions s WHERE s.row_id = ?1) WHERE session = ?1`, rowID)
 	return err
 }
