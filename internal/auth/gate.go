@@ -137,7 +137,7 @@ func (g *Gate) Admit(ctx context.Context, o *op.Op, c *op.Call) (*identity.Actor
 	if loci.Is(err, loci.CodeQuotaExceeded) && o.Has(op.OverQuota) {
 		err = nil
 	}
-	if err == nil && c.ActorHeader == op.ActorAgent && !c.AgentIDSent && e.Kind == identity.CredentialKey {
+	if err == nil && c.ActsAsAgent(o) && !c.AgentIDSent && e.Kind == identity.CredentialKey {
 		actor.AgentID, err = g.agent(ctx, e)
 	}
 	return actor, err

@@ -280,8 +280,23 @@ func TestAgentIsCreatedByValidHeaderOnly(t *testing.T) {
 			t.Errorf("%+v: %+v, %v", c, actor, err)
 		}
 	}
+	if _, err := h.Admit(t.Context(), nil, &op.Call{Credential: h.key.APIKey, Transport: op.TransportMCP}); err != nil {
+		t.Error(err)
+	}
 	if list := h.agents(t); len(list) != 0 {
 		t.Errorf("%+v", list)
+	}
+}
+
+// A tool that runs creates the agent, and a message that runs none does not.
+func TestConnectionOfMCPIsAgentOfItsKey(t *testing.T) {
+	t.Parallel()
+	h := sqlite(t, gateOptions{})
+	c := &op.Call{Credential: h.key.APIKey, Transport: op.TransportMCP}
+	tool := testenv.Must(h.Admit(t.Context(), service.MemoryList.Op, c))(t)
+	named := testenv.Must(h.admitAgent(t, h.key.APIKey))(t)
+	if list := h.agents(t); tool.AgentID == "" || tool.AgentID != named.AgentID || len(list) != 1 {
+		t.Errorf("%q and %q of %v", tool.AgentID, named.AgentID, list)
 	}
 }
 

@@ -113,13 +113,16 @@ func (d *testTerminal) toolAnswers(t *testing.T, args ...string) string {
 	return d.out.String()
 }
 
-func TestToolsActAsAgentWhenAsked(t *testing.T) {
+func TestToolsActAsAgentOfKey(t *testing.T) {
 	t.Parallel()
 	d := newAgentTerminal(t)
 	const instruction = "read agent_inbox"
-	if got := d.toolAnswers(t, "--toolset", "full"); !strings.Contains(got, "start loci mcp with --agent") ||
-		d.service.sent.Content != "" || !strings.Contains(got, `"name":"agent_inbox"`) || strings.Contains(got, instruction) {
+	if got := d.toolAnswers(t); strings.Contains(got, `"name":"agent_`) || strings.Contains(got, instruction) {
 		t.Errorf("without --agent: %s", got)
+	}
+	if got := d.toolAnswers(t, "--toolset", "full"); strings.Contains(got, `"isError":true`) ||
+		d.service.sent.Content != "Hi" || !strings.Contains(got, instruction) {
+		t.Errorf("the set full: %s", got)
 	}
 	if got := d.toolAnswers(t, "--agent"); strings.Contains(got, `"isError":true`) || d.service.sent.Content != "Hi" ||
 		d.service.actor.AgentID == "" || !strings.Contains(got, instruction) {

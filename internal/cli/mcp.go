@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/cli/command"
 	"github.com/loci-memory/loci/internal/cli/records"
 	"github.com/loci-memory/loci/internal/cli/version"
@@ -26,14 +25,14 @@ func (p *program) mcp() *cobra.Command {
 			"searches read there, and calls that name another place are refused. Tools for people, accounts,\n" +
 			"sessions and other places are not offered then.\n" +
 			"Only the set full has the tools of sessions (session_start and the like), and those of messages\n" +
-			"between agents (agent_send and the like). With --agent every tool acts as the agent of your API key,\n" +
-			"which tools of messages need, and the default is the set full.\n" +
+			"between agents (agent_send and the like). Every tool acts as the agent of your API key, if there is\n" +
+			"one; with --agent there must be one, and the default is the set full.\n" +
 			"Nothing but messages of the protocol is written to stdout.",
 		Example: "loci mcp\nloci mcp --atlas Website\nloci mcp --local --toolset full\nloci mcp --agent",
 		Args:    command.ExactArgs(),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return p.serveMCP(cmd, name, workspace, atlas, agent) },
 	}
-	cmd.Flags().BoolVar(&agent, "agent", false, "Let the tools act as the agent of the API key")
+	cmd.Flags().BoolVar(&agent, "agent", false, "Require the agent of an API key, and offer the set full")
 	cmd.Flags().StringVar(&name, "toolset", "",
 		"The set of tools: "+strings.Join(op.ToolsetNames(), ", ")+
 			" (LOCI_MCP_TOOLSET; default: core, with --agent full)")
@@ -68,7 +67,7 @@ func (p *program) serveMCP(cmd *cobra.Command, name, workspace, atlas string, ag
 	if err != nil {
 		return err
 	}
-	caller = bridge{caller}
+	caller = bridge{caller, t.checkAgent()}
 	table := p.table
 	if t.url == "" {
 		table = withoutServerOnly(table)
@@ -76,7 +75,7 @@ func (p *program) serveMCP(cmd *cobra.Command, name, workspace, atlas string, ag
 	narrowed, err := records.Reader{Caller: caller, Table: table}.Scope(cmd.Context(), workspace, atlas)
 	if err == nil {
 		o := mcp.Options{Table: table, Caller: caller, Version: version.Get().Version, Toolset: set}
-		if agent {
+		if t.checkAgent() == nil { // as over HTTP
 			o.ActorHeader = op.ActorAgent
 		}
 		if narrowed != nil {
@@ -104,13 +103,16 @@ func withoutServerOnly(table *op.Table) *op.Table {
 	return within
 }
 
-// A bridge runs the operations of tools.
-type bridge struct{ op.Caller }
+// A bridge runs the operations of tools. noAgent says why the target has no agent, or it is nil.
+type bridge struct {
+	op.Caller
+	noAgent error
+}
 
-// Call runs an operation. Without --agent it refuses those that are for agents alone.
+// Call runs an operation. It refuses those that are for agents alone where the target has none.
 func (b bridge) Call(ctx context.Context, o *op.Op, c *op.Call, a op.Args) ([]byte, error) {
-	if o.Access == op.Agent && c.ActorHeader == "" {
-		return nil, loci.Errorf(loci.CodeForbidden, "This tool acts as an agent: start loci mcp with --agent.")
+	if o.Access == op.Agent && b.noAgent != nil {
+		return nil, b.noAgent
 	}
 	return b.Caller.Call(ctx, o, c, a)
 }

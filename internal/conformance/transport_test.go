@@ -103,6 +103,7 @@ type callShape struct {
 	headers   bool // headers are sent beside the fields: If-Match, Idempotency-Key
 	duplicate bool // another case tests the same for commands, each of which is a process
 	tokenless bool // the caller has no key that can be exchanged for a file token
+	noAgent   bool // no header names the caller as an agent; over MCP it is one
 }
 
 // hasFiles reports whether a transport of REST can send a call: operations of files need a file token there.
@@ -114,8 +115,8 @@ var transports = []transport{
 	{"client", func(o *op.Op, q callShape) bool {
 		return o.Exposure != op.BrowserOnly && !o.Streams && hasFiles(o, q)
 	}, viaClient},
-	{"tool", func(o *op.Op, q callShape) bool { return isFullTool(o) && !q.headers }, viaTool},
-	{"pipe", func(o *op.Op, q callShape) bool { return isFullTool(o) && !q.headers }, viaStdio},
+	{"tool", func(o *op.Op, q callShape) bool { return isFullTool(o) && !q.headers && !q.noAgent }, viaTool},
+	{"pipe", func(o *op.Op, q callShape) bool { return isFullTool(o) && !q.headers && !q.noAgent }, viaStdio},
 	{"command", func(o *op.Op, q callShape) bool {
 		return o.Exposure != op.BrowserOnly && !o.Streams && o.Access != op.File && !q.invalid && !q.duplicate &&
 			(!q.headers || !o.ReadOnly)

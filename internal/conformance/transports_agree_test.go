@@ -40,7 +40,8 @@ func testCases(t *testing.T, o *op.Op) []testCase {
 			plain := caller == conformance.CallerNobody || caller == conformance.CallerRevoked ||
 				caller == conformance.CallerMember && o.Access != op.Agent // a command for agents has no other caller
 			list = append(list, testCase{name: "as " + string(caller), caller: caller, code: code, args: f.args,
-				callShape: callShape{duplicate: !plain, tokenless: !slices.Contains(exchangeable, caller)}})
+				callShape: callShape{duplicate: !plain, tokenless: !slices.Contains(exchangeable, caller),
+					noAgent: o.Access == op.Agent && code == loci.CodeForbidden}})
 		}
 	}
 	for _, name := range f.names {

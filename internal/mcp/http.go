@@ -195,7 +195,7 @@ func decodeHeader(value string) string {
 // newCall returns the call of a request. Where the operator allows it, a client of an older revision may send its
 // key in the query.
 func (d *Server) newCall(w http.ResponseWriter, r *http.Request) *op.Call {
-	c := httpapi.NewCall(w, r, "mcp", d.TrustedProxies)
+	c := httpapi.NewCall(w, r, op.TransportMCP, d.TrustedProxies)
 	if d.AllowQueryKey && len(r.Header["Authorization"]) == 0 &&
 		r.Header.Get("Mcp-Protocol-Version") < statelessRevision {
 		if key := r.URL.Query().Get("api_key"); !strings.HasPrefix(key, loci.AccessTokenPrefix) {

@@ -118,7 +118,7 @@ func (c *stdioConn) handleLine(ctx context.Context, line inputLine) {
 		c.cancel(m.params["requestId"])
 	case m.method != "" && !m.isNotification():
 		c.start(ctx, &exchange{message: m, set: c.server.Toolset, stream: c,
-			call: &op.Call{Transport: "mcp", RequestID: string(loci.NewID(time.Now())),
+			call: &op.Call{Transport: op.TransportMCP, RequestID: string(loci.NewID(time.Now())),
 				ActorHeader: c.server.ActorHeader}})
 	}
 }

@@ -16,7 +16,7 @@ import (
 // A Call is the context of an operation's call beside its fields. A transport
 // fills the first part; Run fills the second.
 type Call struct {
-	Transport  string // TransportREST, "page", "mcp", "oauth" or "command"
+	Transport  string // TransportREST, TransportMCP, "page", "oauth" or "command"
 	Credential string // the credential itself: a key, a token, a cookie's secret
 	// how the credential was sent: a cookie, or any other bearer
 	CredentialKind      identity.CredentialKind
@@ -44,8 +44,11 @@ type Call struct {
 	ETag         string  // the entity tag of the returned record, if it has one
 }
 
-// TransportREST is the transport of the REST API.
-const TransportREST = "rest"
+// The transports with rules of their own: the REST API, and tools.
+const (
+	TransportREST = "rest"
+	TransportMCP  = "mcp"
+)
 
 // ActorAgent is the value of the actor header that names an agent.
 const ActorAgent = "agent"
@@ -188,7 +191,7 @@ func (c *Call) authorize(o *Op, actor *identity.Actor) error {
 		return loci.Errorf(loci.CodeInsufficientScope,
 			"This needs an API key, a sign-in, or a token with the scope account: a token for some workspaces cannot "+
 				"widen its own reach.")
-	case o.Access == Agent && (c.ActorHeader != ActorAgent || actor.CredentialKind != identity.CredentialKey):
+	case o.Access == Agent && (!c.ActsAsAgent(o) || actor.CredentialKind != identity.CredentialKey):
 		return loci.Errorf(loci.CodeForbidden, "This is for agents: send X-Loci-Actor: agent and an API key.")
 	}
 	actor.Operation, actor.RequestID = o.Name, c.RequestID
@@ -198,6 +201,12 @@ func (c *Call) authorize(o *Op, actor *identity.Actor) error {
 	}
 	actor.LastEventID = loci.ID(c.LastEventID)
 	return nil
+}
+
+// ActsAsAgent reports whether the call of an operation acts as the agent of its key. Every connection of MCP is an agent;
+// elsewhere the actor header says so. Without an operation it is a message that may run one.
+func (c *Call) ActsAsAgent(o *Op) bool {
+	return c.ActorHeader == ActorAgent || c.Transport == TransportMCP && o != nil && c.ActorHeader == ""
 }
 
 // bindIdempotencyKey binds the call to its Idempotency-Key, if the operation uses one.
