@@ -25,9 +25,9 @@ type oneInboxMessage struct {
 func (p *program) agentShow() *cobra.Command {
 	return &cobra.Command{
 		Use:     "show <message-id>",
-		Short:   "Show a message that you have received in full.",
+		Short:   "Show a message that you have received in full",
 		Long:    "Shows a message that you have received in full. It does not acknowledge the message.",
-		Example: "loci agent show 01890000-0000-7000-8000-000000000000",
+		Example: "loci agent show 3f9c2a7b",
 		Args:    command.ExactArgs("<message-id>"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p.worksHere = false
@@ -54,7 +54,7 @@ func (p *program) agentTarget() (target, error) {
 	if err != nil {
 		return t, err
 	}
-	p.currentTarget = t
+	p.useTarget(t)
 	return t, t.checkAgent()
 }
 

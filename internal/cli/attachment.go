@@ -31,7 +31,7 @@ func (p *program) openFiles(ctx context.Context, files bool) (*attachment.Sessio
 	if err != nil {
 		return nil, err
 	}
-	p.currentTarget = t
+	p.useTarget(t)
 	if files {
 		if err := t.checkFiles(); err != nil {
 			return nil, err

@@ -182,5 +182,5 @@ func TestAttachmentHasFourCommands(t *testing.T) {
 	t.Parallel()
 	d := newRealTerminal(t)
 	d.expectRun(t, 2, "unknown command", "attachment", "upload")
-	d.expectRun(t, 0, "\n  add          Upload", "attachment", "--help")
+	d.expectRun(t, 0, "\n  add     Upload", "attachment", "--help")
 }

@@ -52,8 +52,9 @@ func (d *doctorReport) addCheck(name string, err error, detail string) bool {
 
 func (p *program) doctor() *cobra.Command {
 	return &cobra.Command{
-		Use:   "doctor",
-		Short: "Show the target of commands, and check it",
+		Use:     "doctor",
+		Example: "loci doctor",
+		Short:   "Show the target of commands, and check it",
 		Long: "Names the target of the commands and why it is that one, and checks it. Where the credential may " +
 			"write, it writes a\nmemory, reads it back and deletes it. The exit code is 1 if something is broken.",
 		Args: command.ExactArgs(),

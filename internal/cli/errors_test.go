@@ -48,11 +48,11 @@ func TestErrorNamesDelayUnlessQuotaIsExceeded(t *testing.T) {
 		wait    time.Duration
 		want    string
 	}{
-		{loci.CodeRateLimited, "Full.", 3 * time.Second, "loci: Full (rate_limited)\nTry again in 3s.\n"},
+		{loci.CodeRateLimited, "Full.", 3 * time.Second, "loci: Full (rate_limited)\nTry again in 3 seconds.\n"},
 		{loci.CodeRateLimited, "Full.", loci.MaxRetryAfter, "loci: Full (rate_limited)\nTry again in 31 days.\n"},
 		{loci.CodeUnavailable, "Full. Try again in 3 seconds.", 3 * time.Second,
 			"loci: Full. Try again in 3 seconds (unavailable)\n"},
-		{loci.CodeStorageFull, "Full.", time.Minute, "loci: Full (storage_full)\nTry again in 1m0s.\n"},
+		{loci.CodeStorageFull, "Full.", time.Minute, "loci: Full (storage_full)\nTry again in 60 seconds.\n"},
 		{loci.CodeQuotaExceeded, "Full.", 3 * time.Second, "loci: Full (quota_exceeded)\n"},
 	} {
 		d := newTestTerminal(t)

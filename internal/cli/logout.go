@@ -13,8 +13,9 @@ import (
 
 func (p *program) logout() *cobra.Command {
 	return &cobra.Command{
-		Use:   "logout",
-		Short: "Remove the stored login, and end it at the server",
+		Use:     "logout",
+		Example: "loci logout",
+		Short:   "Remove the stored login, and end it at the server",
 		Long: "Removes the stored login. A login by browser ends at the server too. An API key still works: " +
 			"loci key revoke ends it.",
 		Args: command.ExactArgs(),

@@ -13,6 +13,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/cli/command"
 	"github.com/loci-memory/loci/internal/cli/format"
+	"github.com/loci-memory/loci/internal/cli/help"
 	"github.com/loci-memory/loci/internal/cli/opflags"
 	"github.com/loci-memory/loci/internal/cli/output"
 	"github.com/loci-memory/loci/internal/cli/records"
@@ -28,7 +29,7 @@ func (p *program) opCommand(o *op.Op) *cobra.Command {
 	var agent, all, yes, asks bool
 	cmd := &cobra.Command{
 		Use:   format.Kebab(verb),
-		Short: o.Summary,
+		Short: firstSentence(o.Summary), Long: o.Summary,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if agent || o.Access == op.Agent {
 				c.ActorHeader = op.ActorAgent
@@ -66,6 +67,7 @@ func (p *program) opCommand(o *op.Op) *cobra.Command {
 		},
 	}
 	f.Bind(cmd)
+	f.Complete(cmd, p.completion().Values)
 	if o.Paged {
 		cmd.Flags().BoolVar(&all, "all", false, "Show all pages, from --cursor on")
 	}
@@ -83,8 +85,15 @@ func (p *program) opCommand(o *op.Op) *cobra.Command {
 	}
 	if o.Access != op.Public && o.Access != op.Agent {
 		cmd.Flags().BoolVar(&agent, "agent", false, "Call as an agent: without operations for people alone")
+		cmd.Flags().Lookup("agent").Annotations = map[string][]string{help.GlobalFlag: nil}
 	}
 	return cmd
+}
+
+// firstSentence returns the first sentence of a text, without its period.
+func firstSentence(text string) string {
+	first, _, _ := strings.Cut(strings.TrimSuffix(text, "."), ". ")
+	return first
 }
 
 // quoteETag adds missing quotation marks to a tag.
@@ -102,7 +111,7 @@ func (p *program) runOp(cmd *cobra.Command, o *op.Op, c *op.Call, inputs [][]byt
 	if err != nil {
 		return err
 	}
-	p.currentTarget = t
+	p.useTarget(t)
 	if o.Access == op.Agent || c.ActorHeader != "" && t.url != "" {
 		if err := t.checkAgent(); err != nil {
 			return err

@@ -46,7 +46,7 @@ func TestListOfAllMembersHasTheirNames(t *testing.T) {
 		})
 	for line, want := range map[string]string{
 		"session list": "ID TASK " + fakeID + " One " + fakeTwinID + " Two",
-		"session list --scope managed": "ID USER TASK " + fakeID + " Ann One " + fakeTwinID + " " + fakeTwinID[:13] +
+		"session list --scope managed": "ID USER TASK " + fakeID + " Ann One " + fakeTwinID + " " + fakeTwinID[28:] +
 			" Two", // the second user has left
 	} {
 		code := d.run(strings.Fields(line)...)

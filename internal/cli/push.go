@@ -20,7 +20,7 @@ func (p *program) openTransfer(ctx context.Context) (*transfer.Session, error) {
 		return nil, loci.Errorf(loci.CodeInvalidQuery,
 			"There is no server: use loci login <url>, name it with --server, or set LOCI_URL and LOCI_API_KEY.")
 	}
-	p.currentTarget = t
+	p.useTarget(t)
 	dir := p.localDir()
 	if err := (target{dir: dir}).requireDir(); err != nil {
 		return nil, err

@@ -10,7 +10,9 @@ import (
 	"github.com/loci-memory/loci/internal/cli/admin"
 	"github.com/loci-memory/loci/internal/cli/bench"
 	"github.com/loci-memory/loci/internal/cli/command"
+	"github.com/loci-memory/loci/internal/cli/edit"
 	"github.com/loci-memory/loci/internal/cli/format"
+	"github.com/loci-memory/loci/internal/cli/help"
 	"github.com/loci-memory/loci/internal/cli/transfer"
 	"github.com/loci-memory/loci/internal/cli/version"
 	"github.com/loci-memory/loci/internal/op"
@@ -52,10 +54,19 @@ func (p *program) root() *cobra.Command {
 			excludeFlags(c, targetFlags...)
 		}
 	}
+	p.completeHandwritten(root)
 	root.Version = version.Get().String()
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SilenceUsage, root.SilenceErrors = true, true // reportError prints errors
-	root.SetHelpFunc(p.printHelp)
+	root.SetHelpFunc(func(c *cobra.Command, _ []string) {
+		if c.HasAvailableSubCommands() {
+			if p.helpError = command.RejectUnknown(c, c.Flags().Args()); p.helpError != nil {
+				return
+			}
+		}
+		width, colour := p.Terminal(p.Out) // a terminal that answers no query would block the help
+		help.Print(p.Out, c, width, colour)
+	})
 	root.SetFlagErrorFunc(command.FlagError)
 	root.SetIn(p.In)
 	root.SetOut(p.Out)
@@ -66,9 +77,15 @@ func (p *program) root() *cobra.Command {
 		switch c.Name() {
 		case "completion":
 			c.Args, c.RunE = command.RejectUnknown, command.Help
+			c.Short = "Print a script with which a shell completes commands"
+			for _, shell := range c.Commands() {
+				shell.Short = "Print the script for " + shell.Name()
+				shell.Example = "loci completion " + shell.Name()
+			}
 			excludeFlags(c, append(targetFlags, "json")...)
 		case "help":
 			c.Args, c.Run, c.RunE = validateHelpPath, nil, helpForPath
+			c.Short, c.Long, c.Example = "Show the help of a command", "", "loci help memory create"
 		}
 	}
 	return root
@@ -157,6 +174,9 @@ func (p *program) addOperations(root *cobra.Command) {
 	if g := groups["agent"]; g != nil {
 		g.AddCommand(p.agentShow(), p.agentListen())
 	}
+	if g := groups["memory"]; g != nil && p.table.Op("memory.update") != nil {
+		g.AddCommand(edit.Command(edit.Options{Console: &p.Console, Open: p.openRecords}))
+	}
 	if p.table.Op("attachment.upload") != nil {
 		g := p.attachment()
 		g.GroupID = groupMemories
@@ -168,6 +188,9 @@ func (p *program) addOperations(root *cobra.Command) {
 func resourceSummary(resource string) string {
 	if text, ok := map[string]string{
 		"memory":     "Write memories and find them again",
+		"session":    "Follow the work of agents, and review the memories that they propose",
+		"unit":       "Store the results of the tasks of automatic sessions",
+		"auto":       "Switch automatic memory on or off, and choose what it keeps",
 		"atlas":      "Group memories by subject",
 		"workspace":  "Share atlases with others",
 		"member":     "See who is in a workspace, change roles, and remove members",

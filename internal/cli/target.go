@@ -13,7 +13,9 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/client"
 	"github.com/loci-memory/loci/internal/cli/command"
+	"github.com/loci-memory/loci/internal/cli/format"
 	"github.com/loci-memory/loci/internal/cli/profile"
+	"github.com/loci-memory/loci/internal/cli/records"
 	"github.com/loci-memory/loci/internal/cli/version"
 	"github.com/loci-memory/loci/internal/httpapi"
 	"github.com/loci-memory/loci/internal/op"
@@ -181,6 +183,30 @@ func (p *program) openCaller(ctx context.Context, t target, oneShot bool) (op.Ca
 		return nil, nil, err
 	}
 	return remote{c}, func() error { return nil }, nil
+}
+
+// useTarget makes a target that of the command. On a terminal it is named on the standard error where the last command
+// had another one.
+func (p *program) useTarget(t target) {
+	p.currentTarget = t
+	name := t.url
+	if name == "" {
+		name = "this device"
+	}
+	if width, _ := p.Terminal(p.Err); width > 0 && p.profile().ChangeTarget(name) {
+		p.PrintMessage("on " + format.StripControl(name, false))
+	}
+}
+
+// openRecords opens the target of a command that reads and writes records.
+func (p *program) openRecords(ctx context.Context) (r records.Reader, end func() error, err error) {
+	t, err := p.resolveTarget()
+	if err != nil {
+		return r, nil, err
+	}
+	p.useTarget(t)
+	caller, end, err := p.openCaller(ctx, t, true)
+	return records.Reader{Caller: caller, Table: p.table}, end, err
 }
 
 // checkFiles returns an error if the credential of the target cannot be exchanged for a token for files.

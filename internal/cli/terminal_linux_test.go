@@ -339,6 +339,31 @@ func TestSetupAsksForAutomaticMemoryAtTerminal(t *testing.T) {
 	}
 }
 
+// TestTargetIsNamedWhenItChanges runs commands on a terminal: the first one and each one with another target name it.
+func TestTargetIsNamedWhenItChanges(t *testing.T) {
+	t.Parallel()
+	d := newTestTerminal(t)
+	server := newFakeServer(t, d.service)
+	there := []string{"LOCI_URL=" + server.URL, "LOCI_API_KEY=" + fakeKey}
+	for i, c := range []struct {
+		environ []string
+		want    string
+	}{{nil, "loci: on this device\n"}, {nil, ""}, {there, "loci: on " + server.URL + "\n"}, {there, ""},
+		{nil, "loci: on this device\n"}} {
+		screen, terminal := openTerminal(t, "")
+		shown := readScreen(screen)
+		p := &program{deps: d.deps, Console: console.Console{In: strings.NewReader(""), Out: &d.out, Err: terminal,
+			Environ: append([]string{"HOME=" + d.home, "TERM=dumb"}, c.environ...)}}
+		code := p.run(t.Context(), []string{"memory", "get", fakeID})
+		testenv.NoError(t, terminal.Close())
+		if text := <-shown; code != 0 || text != c.want {
+			t.Errorf("%d: %d %q, want %q", i, code, text, c.want)
+		}
+	}
+	d.expectRun(t, 0, "", "memory", "get", fakeID)
+	testenv.Equal(t, d.err.String(), "")
+}
+
 // A banner is the standard output of a server that a person stops once it listens.
 type banner struct{ stop context.CancelFunc }
 

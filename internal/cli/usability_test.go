@@ -114,14 +114,14 @@ func TestWrongArgumentsErrorTellsTheRightOnes(t *testing.T) {
 		"login": "loci: <url> is required: for example loci login https://loci.example.org\n" +
 			"Try loci login --help.\n",
 		"memory get": "loci: <memory-id> is required: for example loci memory get " +
-			"01890000-0000-7000-8000-000000000000\nTry loci memory get --help.\n",
+			"3f9c2a7b\nTry loci memory get --help.\n",
 		"memory search a b": "\"loci memory search\" takes only <query>, but got \"b\" too: put a text with spaces " +
 			"between quotation marks\n",
 		"version x":                   "\"loci version\" takes no arguments, but got \"x\"\n",
 		"admin user show":             "--email is required: for example loci admin user show --email ada@example.org",
 		"admin backup restore":        "loci: FILE is required: for example loci admin backup restore ",
-		"invitation create":           "<workspace-id> is required: for example loci invitation create 01890000",
-		"invitation create " + fakeID: "emails is required: for example loci invitation create 01890000",
+		"invitation create":           "<workspace-id> is required: for example loci invitation create Crew",
+		"invitation create " + fakeID: "emails is required: for example loci invitation create Crew",
 		"atlas nosuch --yes":          "unknown command \"nosuch\" for \"loci atlas\"\nTry loci atlas --help.\n",
 		"admin backup a.tar --nope":   "unknown flag \"--nope\" for \"loci admin backup\"",
 	} {

@@ -94,7 +94,7 @@ func TestUnknownCommandSuggestsTheMeaning(t *testing.T) {
 		"serch x": "loci memory search", "list": "loci memory list", "lst": "loci memory list",
 		"rm x": "loci memory delete", "ls": "loci memory list", "find x": "loci memory search", "memroy list": "memory",
 		"memori": "memory", "memory rm x": "delete", "memory new": "create", "memory serach x": "search",
-		"atlas add": "create", "atlas rm x": "delete", "workspaces": "workspace",
+		"memory edti": "edit", "atlas add": "create", "atlas rm x": "delete", "workspaces": "workspace",
 		"whoami": "loci account me", "config": "doctor", "lgoin": "login", "verson": "version",
 		"invite":    "loci invitation create",
 		"admin usr": "user", "create": "loci memory create", "get x": "loci memory get", "update": "loci memory update",

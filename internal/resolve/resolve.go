@@ -23,8 +23,16 @@ const (
 	maxListed  = 10     // records in an error
 )
 
-// named are the resources whose records have names of their own.
-var named = []string{"workspace", "atlas", "agent"}
+// named are the resources whose records have names of their own. Members are named by their addresses.
+var named = []string{"workspace", "atlas", "agent", "user", "member"}
+
+// nameOf returns the name by which a record of a resource is found.
+func nameOf(resource string, r Record) string {
+	if ListedAs(resource) == "member" {
+		return r.Email
+	}
+	return r.Name
+}
 
 // hexPart matches a part of an id. The id of an agent has a prefix before it.
 var hexPart = regexp.MustCompile(`^[0-9a-f-]+$`)
@@ -197,8 +205,8 @@ func (r Reader) nameWorkspaces(ctx context.Context, f *finder, err error) error 
 }
 
 // Find returns the one record of a list that a text names: by its id, by a part of at least 8 characters at the
-// beginning or end of it, or, for a workspace, an atlas or an agent, by its name in any letter case. An archived record
-// has a name only where no other one has it.
+// beginning or end of it, or, for a workspace, an atlas or an agent, by its name in any letter case. A member is named
+// by the address. An archived record has a name only where no other one has it.
 func Find(resource, text string, list iter.Seq2[Record, error]) (Record, error) {
 	return newFinder(resource, "", text).find(list)
 }
@@ -263,7 +271,7 @@ func (f *finder) add(r Record) {
 		return
 	}
 	if f.byName && len(f.known) <= maxListed {
-		if name := fmt.Sprintf("%q", r.Name); !slices.Contains(f.known, name) {
+		if name := fmt.Sprintf("%q", nameOf(f.resource, r)); !slices.Contains(f.known, name) {
 			f.known = append(f.known, name)
 		}
 	}
@@ -273,7 +281,7 @@ func (f *finder) add(r Record) {
 		f.found, f.isExact = []Record{r}, true
 		return
 	case f.byPart && (strings.HasPrefix(id, f.part) || strings.HasSuffix(id, f.part)):
-	case f.byName && strings.EqualFold(r.Name, f.text):
+	case f.byName && strings.EqualFold(nameOf(f.resource, r), f.text):
 		if r.Status == string(loci.ContainerArchived) {
 			list = &f.archived
 		}
@@ -296,6 +304,9 @@ func (f *finder) one() (Record, error) {
 	switch {
 	case len(found) == 1:
 		return found[0], nil
+	case len(found) == 0 && ListedAs(f.resource) == "member":
+		return Record{}, loci.Errorf(loci.CodeNotFound, "There is no member of that address or id: there are %s.",
+			enumerate(f.known))
 	case len(found) == 0 && f.byName:
 		return Record{}, loci.Errorf(loci.CodeNotFound, "There is no %s of that name or id: there are %s.",
 			f.resource, enumerate(f.known))

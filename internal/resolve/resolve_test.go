@@ -20,6 +20,7 @@ type moderate struct {
 	SessionIDs  []loci.ID `json:"sessionIds,omitzero" id:"session"`
 	AtlasID     loci.ID   `json:"atlasId,omitzero" id:"atlas"`
 	WorkspaceID loci.ID   `json:"workspaceId,omitzero" id:"workspace"`
+	UserID      loci.ID   `json:"userId,omitzero" id:"user"`
 }
 
 type idPage struct {
@@ -50,6 +51,7 @@ var answers = map[string]string{
 	"session.list": `{"ok":true,"sessions":[{"id":"` + session + `","task":"Ship it"},{"id":"` + later +
 		`","task":"Ship more"}]}`,
 	"session.candidates": `{"ok":true,"candidates":[{"id":"` + candidate + `"}]}`,
+	"member.list":        `{"ok":true,"members":[{"userId":"` + session + `","name":"Ada","email":"ada@example.org"}]}`,
 	"agent.list":         `{"ok":true,"agents":[{"id":"` + agent + `","name":"Night Watch"}]}`,
 	"workspace.list": `{"ok":true,"workspaces":[{"id":"` + team + `","name":"Crew"},{"id":"` + home +
 		`","name":"Home"}]}`,
@@ -76,6 +78,8 @@ func newReader() (r Reader, o *op.Op, pages map[string]int) {
 func TestExpandReplacesPartsAndNames(t *testing.T) {
 	t.Parallel()
 	for input, want := range map[string]string{
+		`{"userId":"ADA@example.org"}`: `{"userId":"` + session + `"}`,
+		`{"userId":"00000001"}`:        `{"userId":"` + session + `"}`,
 		`{"sessionId":"01a20154-2c96-728a-887c-000000000001","candidateId":"01A20154-2C97"}`: `{"candidateId":"` +
 			candidate + `","sessionId":"` + session + `"}`,
 		`{"sessionId":"000000000001"}`:                            `{"sessionId":"` + session + `"}`,

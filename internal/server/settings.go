@@ -97,7 +97,8 @@ type Setting struct {
 
 // Catalogue lists every setting.
 var Catalogue = append([]Setting{
-	{"data", "LOCI_DATA", defaultDataDir(), "Folder of the database and the files", func(s *Settings, v string) error {
+	{"data", "LOCI_DATA", defaultDataDir(), "Folder of the database and the files; " +
+		"default: loci/server in $XDG_DATA_HOME, or in ~/.local/share", func(s *Settings, v string) error {
 		if s.Data = v; strings.TrimSpace(v) == "" {
 			return errors.New("the name of the folder is blank")
 		}

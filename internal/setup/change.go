@@ -87,7 +87,7 @@ func (c Change) try() (out Outcome, err error) {
 	switch {
 	case action == Unchanged || action == Absent:
 	case c.DryRun:
-		out.Diff = unifiedDiff(f.path, f.text, after)
+		out.Diff = UnifiedDiff(f.path, f.text, after)
 	default:
 		err = f.replace(after, c.Project == "")
 		if err == nil && after == nil && f.real == f.path {

@@ -35,8 +35,8 @@ func (c commands) revokeKey() *cobra.Command {
 		Long: "Revokes an API key for good: it is refused with 403 revoked. A running server follows within two " +
 			"seconds. ID is the id of the\nkey (loci admin key list), or at least its first 8 characters. The " +
 			"command asks first.",
-		Example: "loci admin key revoke 01997b2e-5d1c-7c3a-9f5e-3f0c8a1b2c3d\n" +
-			"loci admin key revoke 01997b2e-5d1c-7c3a-9f5e-3f0c8a1b2c3d --yes --json",
+		Example: "loci admin key revoke 3f9c2a7b\n" +
+			"loci admin key revoke 3f9c2a7b --yes --json",
 		Args: command.ExactArgs("ID"),
 	}
 	cmd.Flags().BoolVar(&yes, "yes", false, "Do not ask for confirmation")

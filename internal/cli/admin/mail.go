@@ -46,9 +46,8 @@ func (c commands) testMail() *cobra.Command {
 		Short: "Send a mail with the settings of the server",
 		Long: "Sends a mail at once, with LOCI_SMTP_URL or smtp-url in loci.toml, and reports the answer of the mail " +
 			"server.",
-		Example: "LOCI_SMTP_URL='smtp://user:password@mail.example.org:587?from=loci@example.org' " +
-			"loci admin mail test --to ada@example.org",
-		Args: command.ExactArgs(),
+		Example: "loci admin mail test --to ada@example.org",
+		Args:    command.ExactArgs(),
 	}
 	to := requiredFlag(cmd, "to", "The address of the recipient")
 	return c.settingsCommand(cmd, func(ctx context.Context, s server.Settings, _ []string) (adminResult, error) {

@@ -33,8 +33,8 @@ func (c commands) purgeMemory() *cobra.Command {
 			"workspaces; it\n" +
 			"counts documents of the keyword index, and rows of its log of changes, of which some may hold such " +
 			"words." + purgeNotes,
-		Example: "loci admin memory purge 01997b2e-5d1c-7c3a-9f5e-3f0c8a1b2c3d\nloci admin memory purge " +
-			"01997b2e-5d1c-7c3a-9f5e-3f0c8a1b2c3d --yes --json\nloci admin memory purge --deleted --yes",
+		Example: "loci admin memory purge 3f9c2a7b\nloci admin memory purge " +
+			"3f9c2a7b --yes --json\nloci admin memory purge --deleted --yes",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 1 != deleted && len(args) < 2 {
 				return nil
@@ -57,8 +57,8 @@ func (c commands) purgeWorkspace() *cobra.Command {
 		Short: "Erase a team workspace with all its records",
 		Long: "Erases a team workspace with its atlases, memories, members and invitations. A personal workspace " +
 			"goes with its user." + purgeNotes,
-		Example: "loci admin workspace purge 01997b2e-5d1c-7c3a-9f5e-3f0c8a1b2c3d\nloci admin workspace purge " +
-			"01997b2e-5d1c-7c3a-9f5e-3f0c8a1b2c3d --yes",
+		Example: "loci admin workspace purge 3f9c2a7b\nloci admin workspace purge " +
+			"3f9c2a7b --yes",
 		Args: command.ExactArgs("ID"),
 	}, func(ctx context.Context, a *server.Admin, args []string, yes bool) (fmt.Stringer, error) {
 		return a.Purger.PurgeWorkspace(ctx, loci.ID(args[0]), yes)

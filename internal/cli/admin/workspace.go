@@ -32,8 +32,8 @@ func (c commands) showWorkspace() *cobra.Command {
 		Long: "Shows a workspace with its members and their roles, its atlases, and the number of pending " +
 			"invitations. ID is the id of the\nworkspace (loci admin workspace list), or at least its first 8 " +
 			"characters. It shows no text of a memory.",
-		Example: "loci admin workspace show 01997b2e-5d1c-7c3a-9f5e-3f0c8a1b2c3d\n" +
-			"loci admin workspace show 01997b2e-5d1c-7c3a-9f5e-3f0c8a1b2c3d --json",
+		Example: "loci admin workspace show 3f9c2a7b\n" +
+			"loci admin workspace show 3f9c2a7b --json",
 		Args: command.ExactArgs("ID"),
 	}, func(ctx context.Context, a *server.Admin, args []string) (adminResult, error) {
 		w, err := a.ShowWorkspace(ctx, args[0])

@@ -13,6 +13,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/cli/command"
+	"github.com/loci-memory/loci/internal/cli/format"
 )
 
 // stream is the argument that names the standard input or output.
@@ -48,8 +49,8 @@ func (o Options) addCommand() *cobra.Command {
 			"- reads a stream from the standard input. If a file fails the others are still uploaded, and the\n" +
 			"exit code is 1.",
 		Example: "loci attachment add plan.pdf --memory " + exampleID + "\n" +
-			"loci attachment add *.png --memory 01890000-0000\n" +
-			"pg_dump shop | gzip | loci attachment add - --memory 01890000-0000 --name shop.sql.gz",
+			"loci attachment add *.png --memory 3f9c2a7b\n" +
+			"pg_dump shop | gzip | loci attachment add - --memory 3f9c2a7b --name shop.sql.gz",
 		Args: atLeastOne("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := a.check(cmd, args); err != nil {
@@ -127,7 +128,7 @@ func (a *adder) printAdded(added loci.Attachment) error {
 	if a.Console.JSON {
 		return nil
 	}
-	_, err := fmt.Fprintf(a.Console.Out, "%s  %s (%s)\n", added.ID, clean(added.FileName), formatSize(added.Size))
+	_, err := fmt.Fprintf(a.Console.Out, "%s  %s (%s)\n", added.ID, clean(added.FileName), format.Bytes(added.Size))
 	return err
 }
 

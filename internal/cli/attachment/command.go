@@ -3,7 +3,6 @@ package attachment
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -46,7 +45,7 @@ type Options struct {
 }
 
 // exampleID is the id in the examples of help pages.
-const exampleID = "01890000-0000-7000-8000-000000000000"
+const exampleID = "3f9c2a7b"
 
 // Command returns loci attachment.
 func Command(o Options) *cobra.Command {
@@ -164,18 +163,6 @@ func (o Options) errorLine(e *loci.Error) string {
 		return text
 	}
 	return text + " (" + string(e.Code) + ")"
-}
-
-// formatSize returns a number of bytes for people.
-func formatSize(n int64) string {
-	if n < 1<<10 {
-		return format.Plural(n, "byte", "bytes")
-	}
-	size, units := float64(n)/(1<<10), []string{"KiB", "MiB", "GiB"}
-	for size >= 1<<10 && len(units) > 1 {
-		size, units = size/(1<<10), units[1:]
-	}
-	return fmt.Sprintf("%.1f %s", size, units[0])
 }
 
 // pauses are the pauses before the repetitions of a broken transfer.

@@ -18,6 +18,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/client"
 	"github.com/loci-memory/loci/internal/cli/command"
+	"github.com/loci-memory/loci/internal/cli/format"
 )
 
 // A getter is the command that downloads a file.
@@ -46,7 +47,7 @@ func (o Options) getCommand() *cobra.Command {
 			"that ends with .part, which gets the name when its checksum is right. After a broken connection the\n" +
 			"download continues by itself, and after an interruption with the next run of the same command.",
 		Example: "loci attachment get " + exampleID + "\n" +
-			"loci attachment get 01890000-0000-7 --memory 01890000-0001 --output plan.pdf --force\n" +
+			"loci attachment get 3f9c2a7b --memory 8d1e60b4 --output plan.pdf --force\n" +
 			"loci attachment get " + exampleID + " --output - | gunzip",
 		Args: command.ExactArgs("<attachment-id>"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -110,7 +111,7 @@ func (g *getter) run(ctx context.Context, s *Session, id string) error {
 	progress.Clear()
 	g.warn(d)
 	if !g.Console.JSON {
-		_, err := fmt.Fprintf(g.Console.Out, "Saved %s (%s)\n", clean(path), formatSize(d.offset))
+		_, err := fmt.Fprintf(g.Console.Out, "Saved %s (%s)\n", clean(path), format.Bytes(d.offset))
 		return err
 	}
 	return g.print(savedFile{d.file.ID, d.file.FileName, path, d.offset, d.sum()})

@@ -256,11 +256,3 @@ func TestListAndRemove(t *testing.T) {
 	testenv.Equal(t, question(d.list), `Delete the file "a.txt" (`+id+`)`)
 	testenv.Equal(t, question([]loci.Attachment{{ID: "a"}, {ID: "b"}}), "Delete 2 files: a, b")
 }
-
-func TestSizesAreForPeople(t *testing.T) {
-	t.Parallel()
-	for n, want := range map[int64]string{0: "0 bytes", 1: "1 byte", 1023: "1023 bytes", 1536: "1.5 KiB",
-		5 << 20: "5.0 MiB", 5 << 30: "5.0 GiB", 5 << 40: "5120.0 GiB"} {
-		testenv.Equal(t, formatSize(n), want)
-	}
-}

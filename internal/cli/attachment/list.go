@@ -17,7 +17,7 @@ func (o Options) listCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "list <memory-id>",
 		Short:   "List the files of a memory",
-		Example: "loci attachment list " + exampleID + "\nloci attachment list 01890000-0000 --json",
+		Example: "loci attachment list " + exampleID + "\nloci attachment list 3f9c2a7b --json",
 		Args:    command.ExactArgs("<memory-id>"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return o.withSession(cmd.Context(), false, func(s *Session) error {

@@ -54,7 +54,7 @@ Your own memories are not touched, and nothing is left behind.
 A DIR is a dataset, or a folder of datasets. A dataset is a folder with two files of JSON lines.
 docs.jsonl has the texts:
 
-    {"id": "pump", "title": "The pump", "text": "It is started by the red switch."}
+    {"id": "pump", "title": "Pump", "text": "The red switch starts it."}
 
 queries.jsonl has the questions, each with the ids of the texts that answer it, and how well each does:
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Kebab returns a wire name as a flag or command: atlas_id and atlasId are both atlas-id.
@@ -84,12 +85,17 @@ func EscapeJSON(text []byte) []byte {
 	return b.Bytes()
 }
 
-// Wait returns a time to wait. Of two days and more it is the number of days.
+// Wait returns a time to wait in words, in its largest unit of which it has two or more, rounded up.
 func Wait(d time.Duration) string {
-	if days := d / (24 * time.Hour); days >= 2 {
-		return Plural(int64(days), "day", "days")
+	for _, unit := range []struct {
+		length    time.Duration
+		one, more string
+	}{{24 * time.Hour, "day", "days"}, {time.Hour, "hour", "hours"}, {time.Minute, "minute", "minutes"}} {
+		if d >= 2*unit.length {
+			return Plural(int64((d+unit.length-1)/unit.length), unit.one, unit.more)
+		}
 	}
-	return d.Round(time.Second).String()
+	return Plural(int64((d+time.Second-1)/time.Second), "second", "seconds")
 }
 
 // Plural returns a number with its noun.
@@ -110,4 +116,31 @@ func Enumerate(texts []string) string {
 		shown = append(shown, fmt.Sprintf("and %d more", len(texts)-len(shown)))
 	}
 	return strings.Join(shown, ", ")
+}
+
+// Wrap breaks a text into lines of at most width characters, between words. A longer word has a line of its own.
+func Wrap(text string, width int) (lines []string) {
+	line := ""
+	for _, word := range strings.Fields(text) {
+		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width {
+			lines, line = append(lines, line), ""
+		}
+		if line != "" {
+			line += " "
+		}
+		line += word
+	}
+	return append(lines, line)
+}
+
+// Bytes returns a number of bytes for people.
+func Bytes(n int64) string {
+	if n < 1<<10 {
+		return Plural(n, "byte", "bytes")
+	}
+	size, units := float64(n)/(1<<10), []string{"KiB", "MiB", "GiB"}
+	for size >= 1<<10 && len(units) > 1 {
+		size, units = size/(1<<10), units[1:]
+	}
+	return fmt.Sprintf("%.1f %s", size, units[0])
 }

@@ -37,7 +37,7 @@ func Command(o Options) *cobra.Command {
 	var workspace, line string
 	cmd := &cobra.Command{
 		Use:   "listen [flags] [-- argument...]",
-		Short: "Follow the messages that you receive, and run a command for each.",
+		Short: "Follow the messages that you receive, and run a command for each",
 		Long:  help,
 		Example: "loci agent listen\n" +
 			"loci agent listen --exec ./handle-message\n" +

@@ -1,6 +1,7 @@
 package opflags
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -26,8 +27,35 @@ var handwrittenExamples = map[string][]string{
 		`loci memory context --query "release of the harbour service" --max-tokens 2000`,
 	},
 	"memory.verify": {
-		`loci memory verify 01890000-0000-7000-8000-000000000000 --evidence "asked the vet" ` +
-			"--confidence 0.9 --valid-until 2031-01-01T00:00:00Z"},
+		`loci memory verify 3f9c2a7b --evidence "asked the vet" --confidence 0.9 --valid-until 2031-01-01T00:00:00Z`},
+	"memory.delete": {
+		"loci memory delete 3f9c2a7b",
+		"loci memory delete 3f9c2a7b 8d1e60b4 --yes",
+	},
+	"memory.update": {
+		`loci memory update 3f9c2a7b --title "Opening hours" --tags harbour`,
+		"loci memory update 3f9c2a7b --content - < notes.md",
+	},
+	"auto.set": {
+		"loci auto set --enabled",
+		"loci auto set --workspace-id Crew --mode candidates --exclude-paths '**/private/**'",
+	},
+	"session.moderate": {
+		"loci session moderate 8d1e60b4 3f9c2a7b --action compile",
+		"loci session moderate 8d1e60b4 3f9c2a7b --action revert",
+	},
+	"session.bulk": {
+		"loci session bulk --action archive --session-ids 8d1e60b4,3f9c2a7b",
+		"loci session bulk --action delete --session-ids 8d1e60b4 --yes",
+	},
+	"invitation.create": {
+		"loci invitation create Crew --emails ada@example.org,bo@example.org",
+		"loci invitation create Crew --emails ada@example.org --role admin",
+	},
+	"invitation.respond": {
+		"loci invitation respond 3f9c2a7b --accept",
+		"loci invitation respond 3f9c2a7b --accept=false --yes",
+	},
 	"account.password": {
 		"loci account password",
 		"loci account password --current-password - --new-password - < two-lines.txt",
@@ -37,9 +65,9 @@ var handwrittenExamples = map[string][]string{
 		"loci account delete --password - --yes < password.txt",
 	},
 	"agent.send": {
-		`loci agent send --to-agent-id agt_01890000000070008000000000000000 --workspace-id 01890000 --content "Is it free?"`,
-		"loci agent send --broadcast --workspace-id 01890000-0000-7000-8000-000000000000 --content - < report.md",
-		`loci agent send --to-agent-id agt_01890000 --reply-to 01890000-0000-7000-8000-000000000000 --content "It is."`,
+		`loci agent send --to-agent-id builder --workspace-id Crew --content "Is it free?"`,
+		"loci agent send --broadcast --workspace-id Crew --content - < report.md",
+		`loci agent send --to-agent-id builder --reply-to 3f9c2a7b --content "It is."`,
 	},
 }
 
@@ -54,6 +82,9 @@ func (f *Set) examples() string {
 	}
 	shown := false
 	for _, s := range f.flags {
+		if s.flag == Confirm {
+			continue
+		}
 		if s.Required || f.op.Method == "PATCH" && !shown {
 			line += " --" + s.flag
 			if s.Field.Type != "boolean" {
@@ -65,13 +96,31 @@ func (f *Set) examples() string {
 	return line
 }
 
+// Examples of values. People name workspaces, atlases and agents by name, members by address, and everything else by a
+// part of its id.
+var (
+	exampleNames = map[string]string{"workspace": "Crew", "atlas": "Website", "agent": "builder",
+		"user": "bo@example.org", "session": "8d1e60b4"}
+	exampleTexts = map[string]string{
+		"content": "The harbour opens at six.", "query": "when does the harbour open", "task": "Release the shop",
+		"summary": "The tests pass; the notes are missing.", "name": "Harbour", "key": "release-notes",
+		"unit-key": "release-notes", "compiler": "bridge", "event-id": "turn-7", "reason": "outdated",
+		"token": "-", "title": "Opening hours",
+	}
+)
+
+// exampleID is a part of an id, as a table shows it.
+const exampleID = "3f9c2a7b"
+
 // example returns a valid value of the flag.
 func (s *spec) example() string {
 	switch {
 	case s.Enum != nil:
 		return s.Enum[0]
+	case s.List && s.Resource != "":
+		return exampleID + ",8d1e60b4"
 	case s.Resource != "":
-		return "01890000-0000-7000-8000-000000000000"
+		return cmp.Or(exampleNames[s.Resource], exampleID)
 	case s.Format == "email":
 		return "ada@example.org"
 	case s.Field.Type == "integer":
@@ -81,5 +130,9 @@ func (s *spec) example() string {
 	case s.List:
 		return "one,two"
 	}
-	return fmt.Sprintf("%q", "Some "+strings.ReplaceAll(s.flag, "-", " "))
+	text := exampleTexts[s.flag]
+	if strings.Contains(text, " ") {
+		return fmt.Sprintf("%q", text)
+	}
+	return text
 }

@@ -128,11 +128,33 @@ func (f *Set) Bind(cmd *cobra.Command) {
 		if s.Field.Type == "boolean" {
 			flag.NoOptDefVal = "true"
 		}
-		if s.Enum != nil {
-			// fails for an unknown flag only
-			_ = cmd.RegisterFlagCompletionFunc(s.flag, cobra.FixedCompletions(s.Enum,
-				cobra.ShellCompDirectiveNoFileComp))
+	}
+}
+
+// Complete completes the arguments and flags of a command: ids and tags with values of a resource, enumerations with
+// their values. A shell offers files for nothing.
+func (f *Set) Complete(cmd *cobra.Command, values func(resource string) cobra.CompletionFunc) {
+	cmd.ValidArgsFunction = func(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		i := len(args)
+		if f.TakesSeveral() {
+			i = 0
 		}
+		if i >= len(f.args) || f.args[i].Resource == "" {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return values(f.args[i].Resource)(c, args, typed)
+	}
+	for _, s := range f.flags {
+		complete := cobra.NoFileCompletions
+		switch {
+		case s.Resource != "":
+			complete = values(s.Resource)
+		case s.flag == "tags":
+			complete = values(s.flag)
+		case s.Enum != nil:
+			complete = cobra.FixedCompletions(s.Enum, cobra.ShellCompDirectiveNoFileComp)
+		}
+		_ = cmd.RegisterFlagCompletionFunc(s.flag, complete) // fails for an unknown flag only
 	}
 }
 

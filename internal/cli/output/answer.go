@@ -167,6 +167,16 @@ func textOf(answer []strictjson.Member, name string) string {
 	return ""
 }
 
+// displayField returns the value of a field for people. A number of bytes has a unit.
+func displayField(name string, raw json.RawMessage, isTime bool) string {
+	var n int64
+	if (name == "size" || strings.HasSuffix(name, "Bytes")) && json.Unmarshal(raw, &n) == nil && n != loci.Unlimited &&
+		string(raw) != "null" {
+		return format.Bytes(n)
+	}
+	return displayValue(raw, isTime)
+}
+
 // displayValue returns a JSON value for people; times are in the local time zone.
 func displayValue(raw json.RawMessage, isTime bool) string {
 	var v any
@@ -241,9 +251,12 @@ func (p *Printer) printRecord(b *bytes.Buffer, answer []strictjson.Member, shown
 			case prefix == "" && m.Name == shown.Text:
 				text = displayValue(m.Value, false)
 			default:
-				v := displayValue(m.Value, shown.Times[m.Name])
-				if slices.Contains(personFields, m.Name) {
-					v = p.nameWithID(loci.ID(v))
+				v := displayField(m.Name, m.Value, shown.Times[m.Name])
+				switch {
+				case slices.Contains(personFields, m.Name):
+					v = nameWithID(p.People, loci.ID(v))
+				case slices.Contains(containerFields, m.Name):
+					v = nameWithID(p.Names, loci.ID(v))
 				}
 				if m.Name == "similar" && m.IsArray() {
 					v = p.formatSimilar(m.Value)

@@ -41,7 +41,7 @@ func addNames(records []map[string]json.RawMessage, names map[loci.ID]string) {
 		case len(workspaces) > 1 && workspace != "" && r["atlasId"] == nil && r["workspaceName"] == nil:
 			name := names[workspace]
 			if name == "" {
-				name = string(workspace)[:min(minShownID, len(workspace))]
+				name = shortID(workspace, minShownID)
 			}
 			r["workspace"] = quote(name)
 		}
@@ -49,19 +49,22 @@ func addNames(records []map[string]json.RawMessage, names map[loci.ID]string) {
 }
 
 // personFields are the fields with the ids of people.
-var personFields = []string{"createdBy", "invitedBy", "verifiedBy"}
+var personFields = []string{"createdBy", "invitedBy", "verifiedBy", "ownerUserId", "userId"}
 
-// nameWithID returns the name of a person with the id, which distinguishes people of one name. One who left has an id
-// alone.
-func (p *Printer) nameWithID(id loci.ID) string {
-	if name := p.People[id]; name != "" {
+// containerFields are the fields with the ids of atlases and workspaces.
+var containerFields = []string{"atlasId", "workspaceId"}
+
+// nameWithID returns the name of a record with the id, which distinguishes records of one name. Without a name it is
+// the id alone.
+func nameWithID(names map[loci.ID]string, id loci.ID) string {
+	if name := names[id]; name != "" {
 		return fmt.Sprintf("%s (%s)", name, id)
 	}
 	return string(id)
 }
 
 // addPeople adds the name of its author, inviter or owner to each record, if any name is known, and that of its user in
-// a list of several users. A person who shares the name with another, or who left, has the beginning of the id too.
+// a list of several users. A person who shares the name with another, or who left, has the end of the id too.
 func (p *Printer) addPeople(records []map[string]json.RawMessage) {
 	sameName := map[string]int{}
 	for _, name := range p.People {
@@ -78,7 +81,7 @@ func (p *Printer) addPeople(records []map[string]json.RawMessage) {
 			if !shown || json.Unmarshal(r[field], &id) != nil || id == "" {
 				continue
 			}
-			name, short := p.People[id], string(id)[:min(minShownID, len(id))]
+			name, short := p.People[id], shortID(id, minShownID)
 			switch {
 			case name == "":
 				name = short
@@ -96,40 +99,40 @@ func quote(text string) json.RawMessage {
 	return b
 }
 
-// Lengths of ids.
-const (
-	minShownID = len("01a20489-bb9f") // in a narrow table: the whole time
-	idLength   = 36
-)
+// minShownID is the number of characters of a short id, at least. They are the last ones of the id: the first ones are
+// the time, and equal for all records of a minute.
+const minShownID = 8
 
-// shortenIDs shortens the ids of a table to distinct prefixes.
+// shortID returns the last n characters of an id.
+func shortID(id loci.ID, n int) string { return string(id[max(0, len(id)-n):]) }
+
+// shortenIDs shortens the ids in each column of a table to ends that differ.
 func shortenIDs(table []*column) {
 	for _, c := range table {
-		if c.Name != "id" && c.Name != "userId" {
-			continue
+		ids := map[string]bool{}
+		for _, cell := range c.cells[1:] {
+			if loci.ID(cell).Valid() {
+				ids[cell] = true
+			}
 		}
 		n := minShownID
-		for cells := c.cells[1:]; n < idLength && !distinctPrefixes(cells, n); {
+		for !distinctEnds(ids, n) {
 			n++
 		}
 		for i, cell := range c.cells[1:] {
-			if loci.ID(cell).Valid() {
-				c.cells[i+1] = cell[:n]
+			if ids[cell] {
+				c.cells[i+1] = shortID(loci.ID(cell), n)
 			}
 		}
 		c.measure()
 	}
 }
 
-// distinctPrefixes reports whether no two of the ids have the same first n characters.
-func distinctPrefixes(ids []string, n int) bool {
+// distinctEnds reports whether no two of the different ids have the same last n characters.
+func distinctEnds(ids map[string]bool, n int) bool {
 	seen := map[string]bool{}
-	for _, id := range ids {
-		start := id[:min(n, len(id))]
-		if seen[start] {
-			return false
-		}
-		seen[start] = true
+	for id := range ids {
+		seen[shortID(loci.ID(id), n)] = true
 	}
-	return true
+	return len(seen) == len(ids)
 }

@@ -107,7 +107,7 @@ func buildColumns(records []map[string]json.RawMessage, columns []op.Column) (ta
 		for _, r := range records {
 			text := ""
 			if raw, ok := r[c.Name]; ok {
-				text = format.StripControl(displayValue(raw, c.Time), false)
+				text = format.StripControl(displayField(c.Name, raw, c.Time), false)
 			}
 			if c.MinWidth > 0 {
 				text = ansi.Truncate(text, maxCell, "…")
@@ -130,13 +130,11 @@ func (c *column) measure() {
 	}
 }
 
-// fitWidth narrows a table to the room, or as far as its columns allow. Ids are shortened and times become dates; then
+// fitWidth narrows a table to the room, or as far as its columns allow. Ids are short; times become dates; then
 // columns are removed from the right, and texts share the remaining width. The first column and texts stay, and so does
 // what must be whole, such as a link for another person and its address.
 func fitWidth(table []*column, room int) []*column {
-	if tableWidth(table, 0) > room {
-		shortenIDs(table)
-	}
+	shortenIDs(table)
 	if tableWidth(table, comfortableTextWidth) > room {
 		for _, c := range table {
 			if !c.Time {

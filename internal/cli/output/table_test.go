@@ -69,14 +69,14 @@ func TestTableFitsTerminal(t *testing.T) {
 		id          int
 		title, time int
 	}{
-		{200, 114, "fact", "ID SCORE TITLE TYPE UPDATED", 36, len(title), 16},
-		{100, 91, "fact", "ID SCORE TITLE TYPE UPDATED", 13, len(title), 16},
-		{80, 80, "fact", "ID SCORE TITLE TYPE UPDATED", 13, 33, 16},
-		{80, 80, "architecture", "ID SCORE TITLE TYPE UPDATED", 13, 31, 10},
-		{60, 60, "fact", "ID SCORE TITLE TYPE", 13, 31, 0},
-		{50, 50, "fact", "ID TITLE", 13, 35, 0},
-		{30, 43, "fact", "ID TITLE", 13, 28, 0},
-		{5, 43, "fact", "ID TITLE", 13, 28, 0},
+		{200, 86, "fact", "ID SCORE TITLE TYPE UPDATED", 8, len(title), 16},
+		{100, 86, "fact", "ID SCORE TITLE TYPE UPDATED", 8, len(title), 16},
+		{80, 80, "fact", "ID SCORE TITLE TYPE UPDATED", 8, 38, 16},
+		{80, 80, "architecture", "ID SCORE TITLE TYPE UPDATED", 8, 36, 10},
+		{60, 60, "fact", "ID SCORE TITLE TYPE", 8, 36, 0},
+		{50, 50, "fact", "ID SCORE TITLE", 8, 32, 0},
+		{30, 38, "fact", "ID TITLE", 8, 28, 0},
+		{5, 38, "fact", "ID TITLE", 8, 28, 0},
 	} {
 		table := fitWidth(buildColumns([]map[string]json.RawMessage{record(c.kind)}, columns), c.room)
 		var heads []string
@@ -127,14 +127,15 @@ func TestDisplayValueFormatsForPeople(t *testing.T) {
 	}
 }
 
-func TestTableShortensIDsToDistinctPrefixes(t *testing.T) {
+func TestTableShortensIDsToDistinctEnds(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ ids, want []string }{
-		{[]string{fakeID, "01990000-0000-7000-8000-000000000001"}, []string{"01890000-0000", "01990000-0000"}},
-		{[]string{fakeID, fakeTwinID}, []string{fakeID[:23], fakeTwinID[:23]}},
-		{[]string{fakeID, ""}, []string{fakeID[:13], ""}},
+		{[]string{fakeID, "01890000-0000-7000-8001-000100000001"}, []string{"000000001", "100000001"}},
+		{[]string{fakeID, fakeTwinID}, []string{"00000001", "00000002"}},
+		{[]string{fakeID, fakeID, "", "x"}, []string{"00000001", "00000001", "", "x"}},
+		{[]string{"agt_0189000000007000800000000abcdef1"}, []string{"0abcdef1"}},
 	} {
-		for _, name := range []string{"id", "userId"} {
+		for _, name := range []string{"id", "userId", "sessionId"} {
 			table := []*column{{Column: op.Column{Name: name}, cells: append([]string{"ID"}, c.ids...)}}
 			shortenIDs(table)
 			testenv.EqualSlices(t, table[0].cells[1:], c.want)
@@ -183,6 +184,16 @@ func TestSearchPrintsNotes(t *testing.T) {
 	}
 }
 
+func TestRecordHasNamesAndSizes(t *testing.T) {
+	t.Parallel()
+	out, _ := printed(t, newFakeOp[loci.GetMemory, loci.MemoryDetail]("memory.get"),
+		map[loci.ID]string{fakeID: "Plans"},
+		`{"ok":true,"id":"x","atlasId":"`+fakeID+`","usedBytes":1536,"limitBytes":9007199254740991,"size":5}`)
+	testenv.Equal(t, out, "id           x\natlas-id     Plans ("+fakeID+")\nused-bytes   1.5 KiB\n"+
+		"limit-bytes  unlimited"+
+		"\nsize         5 bytes\n")
+}
+
 func TestTableNamesWorkspacesWhenSeveral(t *testing.T) {
 	t.Parallel()
 	record := func(id, name, workspace string) string {
@@ -190,7 +201,7 @@ func TestTableNamesWorkspacesWhenSeveral(t *testing.T) {
 	}
 	for _, c := range []struct{ list, want string }{
 		{record(fakeID, "Inbox", fakeID) + "," + record(fakeTwinID, "Inbox", fakeTwinID),
-			"ID NAME WORKSPACE " + fakeID + " Inbox Team " + fakeTwinID + " Inbox 01890000-0000"},
+			"ID NAME WORKSPACE " + fakeID + " Inbox Team " + fakeTwinID + " Inbox 00000002"},
 		{record(fakeID, "Inbox", fakeID) + "," + record(fakeTwinID, "Plans", fakeID),
 			"ID NAME " + fakeID + " Inbox " + fakeTwinID + " Plans"},
 	} {

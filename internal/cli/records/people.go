@@ -123,13 +123,16 @@ func authoredRecords(answer []strictjson.Member, raw []byte, users bool) (record
 		if m.IsObject() {
 			add(m.Value)
 		}
+	}
+	one := len(records) > 0 // its lists, such as the files of a memory, belong to it
+	for _, m := range answer {
 		var list []json.RawMessage
 		if m.IsArray() && json.Unmarshal(m.Value, &list) == nil {
 			before := len(records)
-			for _, one := range list {
-				add(one)
+			for _, item := range list {
+				add(item)
 			}
-			isList = isList || len(records) > before
+			isList = isList || !one && len(records) > before
 		}
 	}
 	return records, isList

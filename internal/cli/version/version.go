@@ -47,9 +47,10 @@ func (b Info) String() string {
 // Command returns loci version.
 func Command(c *console.Console) *cobra.Command {
 	return &cobra.Command{
-		Use:   "version",
-		Short: "Show the version of Loci",
-		Args:  command.ExactArgs(),
+		Use:     "version",
+		Example: "loci version",
+		Short:   "Show the version of Loci",
+		Args:    command.ExactArgs(),
 		RunE: func(*cobra.Command, []string) error {
 			b := Get()
 			return c.PrintResult(b, b.String()+"\n")

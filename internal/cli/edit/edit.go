@@ -1,0 +1,183 @@
+// Package edit changes the text of a memory in the editor of the person.
+package edit
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/cli/command"
+	"github.com/loci-memory/loci/internal/cli/console"
+	"github.com/loci-memory/loci/internal/cli/format"
+	"github.com/loci-memory/loci/internal/cli/output"
+	"github.com/loci-memory/loci/internal/cli/records"
+	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/setup"
+)
+
+// Options are what the command needs from the program.
+type Options struct {
+	Console *console.Console
+	// Open opens the target, and returns the reader of its records and the function that closes it.
+	Open func(ctx context.Context) (records.Reader, func() error, error)
+}
+
+// Command returns loci memory edit.
+func Command(o Options) *cobra.Command {
+	var yes bool
+	cmd := &cobra.Command{
+		Use:   "edit <memory-id>",
+		Short: "Change the text of a memory in your editor",
+		Long: "Opens the text of a memory in $VISUAL or $EDITOR, shows the change, asks, and stores it. It is " +
+			"refused where the memory has changed meanwhile. A text that is not stored stays in a file, which is " +
+			"named.",
+		Example: "loci memory edit 3f9c2a7b\nEDITOR='code --wait' loci memory edit 3f9c2a7b --yes",
+		Args:    command.ExactArgs("<memory-id>"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !yes {
+				if err := o.Console.RequireTerminal(cmd.CommandPath()); err != nil {
+					return err
+				}
+			}
+			r, end, err := o.Open(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return errors.Join(o.edit(cmd.Context(), r, loci.ID(args[0]), yes), end())
+		},
+	}
+	cmd.Flags().BoolVar(&yes, "yes", false, "Do not ask for confirmation")
+	return cmd
+}
+
+// edit changes one memory. The file with its text is removed once the text is stored, or is unchanged.
+func (o Options) edit(ctx context.Context, r records.Reader, text loci.ID, yes bool) error {
+	id, err := r.Lists().ID(ctx, "memory", text)
+	if err != nil {
+		return err
+	}
+	read := &op.Call{Transport: "command", RequestID: string(loci.NewID(time.Now()))}
+	raw, err := r.Caller.Call(ctx, r.Table.Op("memory.get"), read, op.Args{JSON: input(map[string]any{"memoryId": id})})
+	var before loci.MemoryDetail
+	if err == nil {
+		err = json.Unmarshal(raw, &before)
+	}
+	if err != nil {
+		return err
+	}
+	path, err := writeFile(before.Content)
+	if err != nil {
+		return err
+	}
+	stored, err := o.change(ctx, r, read, before.Memory, path, yes)
+	if stored {
+		return errors.Join(err, os.Remove(path))
+	}
+	o.Console.PrintMessage("the text is in " + path)
+	return err
+}
+
+// change lets the person edit the file, and stores its text. It reports whether nothing would be lost with the file.
+func (o Options) change(ctx context.Context, r records.Reader, read *op.Call, before loci.Memory, path string,
+	yes bool) (stored bool, err error) {
+	if err := o.runEditor(path); err != nil {
+		return unchanged(path, before.Content), err
+	}
+	after, err := readFile(path, before.Content)
+	if err != nil {
+		return false, err
+	}
+	if after == before.Content {
+		_, err = fmt.Fprintln(o.Console.Err, "Nothing was changed.")
+		return true, err
+	}
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	name := "memory " + string(before.ID)
+	diff := setup.UnifiedDiff(name, []byte(withLineEnd(before.Content)), []byte(withLineEnd(after)))
+	fmt.Fprint(o.Console.Err, format.StripControl(diff, true))
+	if !yes {
+		if err := o.Console.Ask(ctx, "Store this change?"); err != nil {
+			return false, err
+		}
+	}
+	update := r.Table.Op("memory.update")
+	write := &op.Call{Transport: "command", RequestID: read.RequestID, IfMatch: read.ETag}
+	raw, err := r.Caller.Call(ctx, update, write, op.Args{JSON: input(map[string]any{"memoryId": before.ID,
+		"content": after})})
+	if err != nil {
+		return false, err
+	}
+	p := &output.Printer{Console: o.Console, ETag: write.ETag}
+	if !o.Console.JSON {
+		p.Names, p.People = r.ContainerNames(ctx, update, raw), r.PersonNames(ctx, nil, raw)
+	}
+	return true, p.Print(update, raw)
+}
+
+// runEditor runs the editor of the person. It has the terminal, and handles the signals of the terminal itself.
+func (o Options) runEditor(path string) error {
+	editor := o.Console.Env("VISUAL")
+	if strings.TrimSpace(editor) == "" {
+		editor = o.Console.Env("EDITOR")
+	}
+	if strings.TrimSpace(editor) == "" {
+		editor = "vi"
+	}
+	words := append(strings.Fields(editor), path)
+	if runtime.GOOS != "windows" {
+		words = []string{"sh", "-c", editor + ` "$@"`, "sh", path} // as git does
+	}
+	cmd := exec.Command(words[0], words[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Env = o.Console.In, o.Console.Err, o.Console.Err, o.Console.Environ
+	if err := cmd.Run(); err != nil {
+		return loci.Errorf(loci.CodeInvalidQuery, "The editor %q failed (%v): set EDITOR to one that works", editor,
+			err)
+	}
+	return nil
+}
+
+// writeFile writes a text to a new file that only the person reads. Editors end each file with a line end.
+func writeFile(text string) (path string, err error) {
+	f, err := os.CreateTemp("", "loci-memory-*.md")
+	if err != nil {
+		return "", err
+	}
+	_, err = f.WriteString(withLineEnd(text))
+	return f.Name(), errors.Join(err, f.Close())
+}
+
+// withLineEnd returns a text that ends with a line end.
+func withLineEnd(text string) string { return strings.TrimSuffix(text, "\n") + "\n" }
+
+// readFile returns the text of a file, without a line end that the text before has not.
+func readFile(path, before string) (string, error) {
+	b, err := os.ReadFile(path)
+	text := string(b)
+	if !strings.HasSuffix(before, "\n") {
+		text = strings.TrimSuffix(text, "\n")
+	}
+	return text, err
+}
+
+// unchanged reports whether the file has the text before.
+func unchanged(path, before string) bool {
+	text, err := readFile(path, before)
+	return err == nil && text == before
+}
+
+// input returns an input of an operation.
+func input(fields map[string]any) []byte {
+	b, _ := json.Marshal(fields) // texts
+	return b
+}
