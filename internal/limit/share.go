@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Shares bound what each key holds of a whole: a share. The zero key has no bound. A holding moves between keys. One
-// that waits for its client may end early in favor of others.
+// Shares bound what each key holds of a whole: a share. The zero key has no bound. A holding moves between keys, and
+// may count for two. One that waits for its client may end early in favor of others.
 type Shares[K comparable] struct {
 	whole, share int
 	mu           sync.Mutex
@@ -25,19 +25,25 @@ type holdings struct {
 
 // A Holding is one thing that a key holds.
 type Holding[K comparable] struct {
-	shares  *Shares[K]
+	shares *Shares[K]
+	parts  []part[K] // of its key, and of another one for which it counts too; none after its end
+	waits  bool
+	since  time.Time // of its wait
+	end    func()
+}
+
+// A part is a holding among those of one key.
+type part[K comparable] struct {
 	key     K
-	own     *holdings     // of the key; nil after its end
-	waiting *list.Element // nil while it does not wait
-	since   time.Time     // of its wait
-	end     func()
+	own     *holdings     // of the key
+	waiting *list.Element // nil while the holding does not wait
 }
 
 // A holding of a key above its share ends when it has waited for maxStall while the whole begins to be scarce, and for
-// minStall while nothing of it is free.
+// minStall while nothing of it is free: then others wait for as long.
 const (
 	maxStall = time.Second
-	minStall = maxStall / 4
+	minStall = maxStall / 10
 )
 
 // minShare is the share of a key of a small whole.
@@ -56,7 +62,7 @@ func (s *Shares[K]) Add(key K, end func()) *Holding[K] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h := &Holding[K]{shares: s, end: end}
-	s.push(h, key, true)
+	s.add(h, key, true)
 	return h
 }
 
@@ -79,7 +85,7 @@ func (s *Shares[K]) TryAdd(key K, patience time.Duration, end func()) *Holding[K
 		s.remove(last)
 	}
 	h := &Holding[K]{shares: s, end: end}
-	s.push(h, key, false)
+	s.add(h, key, false)
 	s.mu.Unlock()
 	if full {
 		last.end()
@@ -87,11 +93,29 @@ func (s *Shares[K]) TryAdd(key K, patience time.Duration, end func()) *Holding[K
 	return h
 }
 
-// Move moves a holding to a key. It waits from now on, or not any more.
+// Move moves a holding to a key alone. It waits from now on, or not any more.
 func (h *Holding[K]) Move(key K, waits bool) {
 	h.shares.mu.Lock()
 	defer h.shares.mu.Unlock()
 	h.shares.move(h, key, waits)
+}
+
+// CountFor counts a holding for another key too, until it moves or counts for one alone. Its wait goes on.
+func (h *Holding[K]) CountFor(other K) {
+	h.shares.mu.Lock()
+	defer h.shares.mu.Unlock()
+	if len(h.parts) == 1 {
+		h.shares.push(h, other)
+	}
+}
+
+// CountForOne counts a holding for its own key alone. Its wait goes on.
+func (h *Holding[K]) CountForOne() {
+	h.shares.mu.Lock()
+	defer h.shares.mu.Unlock()
+	if len(h.parts) > 1 {
+		h.shares.pop(h)
+	}
 }
 
 // Wait begins the wait of a holding, or begins it again.
@@ -103,7 +127,9 @@ func (h *Holding[K]) Resume() { h.set(false) }
 func (h *Holding[K]) set(waits bool) {
 	h.shares.mu.Lock()
 	defer h.shares.mu.Unlock()
-	h.shares.move(h, h.key, waits)
+	if len(h.parts) > 0 {
+		h.shares.move(h, h.parts[0].key, waits)
+	}
 }
 
 // Remove ends the count of a holding. It may be called more than once.
@@ -145,6 +171,18 @@ func (s *Shares[K]) EndStalled() {
 	}
 }
 
+// insert adds a holding to those that wait, behind those that wait for longer. Usually it is the last one.
+func insert[K comparable](waiting *list.List, h *Holding[K]) *list.Element {
+	e := waiting.Back()
+	for e != nil && e.Value.(*Holding[K]).since.After(h.since) {
+		e = e.Prev()
+	}
+	if e == nil {
+		return waiting.PushFront(h)
+	}
+	return waiting.InsertAfter(h, e)
+}
+
 // longest returns the holding of a key that has waited for longest, or nil.
 func longest[K comparable](own *holdings) *Holding[K] {
 	if e := own.waiting.Front(); e != nil {
@@ -170,43 +208,59 @@ func (s *Shares[K]) isFull(key K) bool {
 }
 
 func (s *Shares[K]) move(h *Holding[K], key K, waits bool) {
-	if h.own != nil {
+	if len(h.parts) > 0 {
 		s.remove(h)
-		s.push(h, key, waits)
+		s.add(h, key, waits)
 	}
 }
 
-func (s *Shares[K]) push(h *Holding[K], key K, waits bool) {
+func (s *Shares[K]) add(h *Holding[K], key K, waits bool) {
+	if h.waits = waits; waits {
+		h.since = time.Now()
+	}
+	s.push(h, key)
+	s.total++
+}
+
+// push counts a holding for a key too.
+func (s *Shares[K]) push(h *Holding[K], key K) {
 	own := s.held[key]
 	if own == nil {
 		own = &holdings{}
 		s.held[key] = own
 	}
-	h.key, h.own = key, own
-	if waits {
-		h.since, h.waiting = time.Now(), own.waiting.PushBack(h)
+	p := part[K]{key: key, own: own}
+	if h.waits {
+		p.waiting = insert(&own.waiting, h)
 	}
-	s.total++
+	h.parts = append(h.parts, p)
 	if own.count++; own.count > s.share && key != *new(K) {
 		s.above[key] = own
 	}
 }
 
+// pop undoes the last push of a holding.
+func (s *Shares[K]) pop(h *Holding[K]) {
+	last := len(h.parts) - 1
+	p := h.parts[last]
+	h.parts = h.parts[:last]
+	if p.waiting != nil {
+		p.own.waiting.Remove(p.waiting)
+	}
+	if p.own.count--; p.own.count <= s.share {
+		delete(s.above, p.key)
+	}
+	if p.own.count == 0 {
+		delete(s.held, p.key)
+	}
+}
+
 func (s *Shares[K]) remove(h *Holding[K]) {
-	own := h.own
-	if own == nil {
-		return
+	if len(h.parts) > 0 {
+		s.total--
 	}
-	if h.waiting != nil {
-		own.waiting.Remove(h.waiting)
-	}
-	h.own, h.waiting = nil, nil
-	s.total--
-	if own.count--; own.count <= s.share {
-		delete(s.above, h.key)
-	}
-	if own.count == 0 {
-		delete(s.held, h.key)
+	for len(h.parts) > 0 {
+		s.pop(h)
 	}
 }
 

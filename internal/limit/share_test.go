@@ -50,16 +50,16 @@ func TestSharesEndStalledHoldingsWhileScarce(t *testing.T) {
 		others = append(others, s.add(other, 9)...) // at its share
 		s.expect("keys wait for longest", time.Hour, network, 10)
 		for _, h := range held {
-			if h.waiting != nil {
+			if h.waits {
 				h.Wait()
 			}
 		}
 		s.add(Key{}, 10) // as behind a proxy
 		s.expect("no holding has waited", 0, network, 10)
 		s.expect("nothing is free, shortly before", minStall-1, network, 10)
-		s.expect("nothing is free", 1, network, 13) // now three are free, and a longer wait is needed
+		s.expect("nothing is free", 1, network, 12) // now two are free, and a longer wait is needed
 		s.expect("the key is at its share", maxStall, network, 19)
-		if held[0].own == nil || held[1].own == nil || others[0].own == nil {
+		if len(held[0].parts) == 0 || len(held[1].parts) == 0 || len(others[0].parts) == 0 {
 			t.Error("a holding that does not wait, or of a key at its share, has ended")
 		}
 		for _, h := range append(held, others...) {
@@ -67,6 +67,41 @@ func TestSharesEndStalledHoldingsWhileScarce(t *testing.T) {
 			h.Wait() // counts nowhere
 		}
 		if s.total != 10 || len(s.held) != 1 || len(s.above) != 0 {
+			t.Errorf("%d are left, of %d keys, %d above their share", s.total, len(s.held), len(s.above))
+		}
+	})
+}
+
+// TestSharesCountStalledHoldingForNetworkToo holds 38 of 40 by five users of a network, each within its share.
+func TestSharesCountStalledHoldingForNetworkToo(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		network := Subnet("192.0.2.1")
+		s := heldShares{NewShares[Key](40, 10), t, map[Key]int{}}
+		held := s.add(network, 38)
+		for i, h := range held {
+			h.Move(User(fmt.Sprint("user", i%5)), true)
+		}
+		s.expect("every user is within its share", time.Hour, network, 0)
+		for _, h := range held[:20] {
+			h.CountFor(network)
+			h.CountFor(network) // once
+		}
+		for _, h := range held[10:20] {
+			h.CountForOne()
+		}
+		s.expect("the network is at its share", 0, network, 0)
+		for _, h := range held[10:15] {
+			h.CountFor(network)
+		}
+		s.expect("the network is five above its share", 0, network, 5)
+		held[14].Move(User("user4"), false)
+		s.expect("one goes on", 0, network, 5)
+		for _, h := range held {
+			h.Remove()
+			h.CountFor(network) // counts nowhere
+		}
+		if s.total != 0 || len(s.held) != 0 || len(s.above) != 0 {
 			t.Errorf("%d are left, of %d keys, %d above their share", s.total, len(s.held), len(s.above))
 		}
 	})

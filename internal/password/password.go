@@ -43,7 +43,7 @@ const (
 )
 
 // A Hasher hashes and checks passwords, a bounded number at once, because each hash takes 19 MiB and some 20 ms of a
-// processor. It is fair between networks.
+// processor. Networks take turns: see limit.Subnet.
 type Hasher struct{ Slots *limit.Semaphore[limit.Key] }
 
 // NewHasher returns a hasher that uses at most maxHashes processors.
@@ -56,12 +56,12 @@ func NewHasher() Hasher {
 	})}
 }
 
-func (p Hasher) deriveKey(ctx context.Context, class int, network limit.Key, password string,
+func (p Hasher) deriveKey(ctx context.Context, class int, address, password string,
 	k phcHash) (hash []byte, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	release, err := p.Slots.Acquire(ctx, class, network, 1)
+	release, err := p.Slots.Acquire(ctx, class, limit.Subnet(address), 1)
 	if err != nil {
 		return nil, err
 	}
@@ -70,15 +70,15 @@ func (p Hasher) deriveKey(ctx context.Context, class int, network limit.Key, pas
 	return argon2.IDKey(norm.NFC.Bytes([]byte(password)), k.salt, k.time, k.memory, k.lanes, argonKey), nil
 }
 
-// Hash returns the PHC string of a new password, which comes from a network. It refuses one that is guessed first.
-func (p Hasher) Hash(ctx context.Context, network limit.Key, n New) (string, error) {
+// Hash returns the PHC string of a new password, which comes from an address. It refuses one that is guessed first.
+func (p Hasher) Hash(ctx context.Context, address string, n New) (string, error) {
 	if err := n.check(); err != nil {
 		return "", err
 	}
 	salt := make([]byte, 16)
 	rand.Read(salt)
 	k := phcHash{memory: argonMemory, time: argonTime, lanes: argonLanes, salt: salt}
-	hash, err := p.deriveKey(ctx, SignUp, network, string(n.Password), k)
+	hash, err := p.deriveKey(ctx, SignUp, address, string(n.Password), k)
 	e := base64.RawStdEncoding
 	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, argonMemory, argonTime, argonLanes,
 		e.EncodeToString(salt), e.EncodeToString(hash)), err
@@ -87,8 +87,8 @@ func (p Hasher) Hash(ctx context.Context, network limit.Key, n New) (string, err
 // dummyHash is compared where no account or no password exists, so that the answer takes equally long.
 const dummyHash = "$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
 
-// Check reports whether a password, which comes from a network, matches a PHC string.
-func (p Hasher) Check(ctx context.Context, network limit.Key, phc, password string) (bool, error) {
+// Check reports whether a password, which comes from an address, matches a PHC string.
+func (p Hasher) Check(ctx context.Context, address, phc, password string) (bool, error) {
 	known := phc != ""
 	if !known {
 		phc = dummyHash
@@ -97,7 +97,7 @@ func (p Hasher) Check(ctx context.Context, network limit.Key, phc, password stri
 	if err != nil {
 		return false, fmt.Errorf("password: a stored password: %w", err)
 	}
-	hash, err := p.deriveKey(ctx, SignIn, network, password, k)
+	hash, err := p.deriveKey(ctx, SignIn, address, password, k)
 	return known && err == nil && subtle.ConstantTimeCompare(hash, k.key) == 1, err
 }
 

@@ -3,6 +3,7 @@ package password
 import (
 	"context"
 	"encoding/base64"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/limit"
+	"github.com/loci-memory/loci/internal/waittest"
 )
 
 func TestHasherHashesNothingForCallerThatLeft(t *testing.T) {
@@ -17,8 +19,40 @@ func TestHasherHashesNothingForCallerThatLeft(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	h := NewHasher()
-	if _, err := h.Check(ctx, limit.Key{}, "", "x"); err != context.Canceled || h.Slots.InUse() != 0 {
+	if _, err := h.Check(ctx, "", "", "x"); err != context.Canceled || h.Slots.InUse() != 0 {
 		t.Errorf("%v, %d slots are in use", err, h.Slots.InUse())
+	}
+}
+
+// TestNetworkMakesPlaceForAnotherInFullQueue fills the queue from many addresses of one network.
+func TestNetworkMakesPlaceForAnotherInFullQueue(t *testing.T) {
+	t.Parallel()
+	h := NewHasher()
+	release := h.Slots.Take(limit.Key{}, h.Slots.Total())
+	ctx, leave := context.WithCancel(t.Context())
+	flood := make(chan error, MaxWaitingSignIns)
+	for i := range MaxWaitingSignIns {
+		go func() {
+			_, err := h.Check(ctx, fmt.Sprint("192.0.2.", i), "", "x")
+			flood <- err
+		}()
+	}
+	waittest.Until(t, func() bool { return h.Slots.Waiting(SignIn) == MaxWaitingSignIns })
+	other := make(chan error, 1)
+	go func() {
+		_, err := h.Check(t.Context(), "198.51.100.1", "", "x")
+		other <- err
+	}()
+	if err := <-flood; !loci.Is(err, loci.CodeUnavailable) {
+		t.Errorf("the last of the network: %v", err)
+	}
+	leave()
+	for range MaxWaitingSignIns - 1 {
+		<-flood
+	}
+	release()
+	if err := <-other; err != nil {
+		t.Errorf("another network: %v", err)
 	}
 }
 
@@ -26,16 +60,16 @@ func TestPasswordsAreStoredAsPHCStrings(t *testing.T) {
 	t.Parallel()
 	for _, password := range []string{"correct horse", "пароль от всего", "with $ and ,=", "\x00nul"} {
 		n := New{Password: loci.Password(password)}
-		phc, err := NewHasher().Hash(t.Context(), limit.Key{}, n)
+		phc, err := NewHasher().Hash(t.Context(), "", n)
 		if err != nil || !regexp.MustCompile(
 			`^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$`).MatchString(phc) {
 			t.Fatalf("%s %v", phc, err)
 		}
-		if again, _ := NewHasher().Hash(t.Context(), limit.Key{}, n); again == phc {
+		if again, _ := NewHasher().Hash(t.Context(), "", n); again == phc {
 			t.Error("two hashes have one salt")
 		}
 		for try, want := range map[string]bool{password: true, password + " ": false, "": false} {
-			if ok, err := NewHasher().Check(t.Context(), limit.Key{}, phc, try); ok != want || err != nil {
+			if ok, err := NewHasher().Check(t.Context(), "", phc, try); ok != want || err != nil {
 				t.Errorf("%q for %q: %v %v", try, password, ok, err)
 			}
 		}
@@ -44,12 +78,12 @@ func TestPasswordsAreStoredAsPHCStrings(t *testing.T) {
 
 func TestPasswordIsNormalized(t *testing.T) {
 	t.Parallel()
-	phc, err := NewHasher().Hash(t.Context(), limit.Key{}, New{Password: "caf\u00e9 au lait"})
+	phc, err := NewHasher().Hash(t.Context(), "", New{Password: "caf\u00e9 au lait"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for try, want := range map[string]bool{"cafe\u0301 au lait": true, "cafe au lait": false} {
-		if ok, err := NewHasher().Check(t.Context(), limit.Key{}, phc, try); ok != want || err != nil {
+		if ok, err := NewHasher().Check(t.Context(), "", phc, try); ok != want || err != nil {
 			t.Errorf("%q: %v %v", try, ok, err)
 		}
 	}
@@ -60,13 +94,13 @@ func TestHashWithOtherCostIsChecked(t *testing.T) {
 	t.Parallel()
 	const phc = "$argon2id$v=19$m=64,t=3,p=2$c29tZXNhbHRzb21lc2FsdA$"
 	cost := phcHash{memory: 64, time: 3, lanes: 2, salt: []byte("somesaltsomesalt")}
-	hash, err := NewHasher().deriveKey(t.Context(), SignIn, limit.Key{}, "old", cost)
+	hash, err := NewHasher().deriveKey(t.Context(), SignIn, "", "old", cost)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for try, want := range map[string]bool{"old": true, "new": false} {
 		stored := phc + base64.RawStdEncoding.EncodeToString(hash)
-		if ok, err := NewHasher().Check(t.Context(), limit.Key{}, stored, try); ok != want || err != nil {
+		if ok, err := NewHasher().Check(t.Context(), "", stored, try); ok != want || err != nil {
 			t.Errorf("%q: %v %v", try, ok, err)
 		}
 	}
@@ -75,7 +109,7 @@ func TestHashWithOtherCostIsChecked(t *testing.T) {
 func TestPasswordFailsForAccountWithoutPassword(t *testing.T) {
 	t.Parallel()
 	for _, try := range []string{"", "anything"} {
-		if ok, err := NewHasher().Check(t.Context(), limit.Key{}, "", try); ok || err != nil {
+		if ok, err := NewHasher().Check(t.Context(), "", "", try); ok || err != nil {
 			t.Errorf("%q: %v %v", try, ok, err)
 		}
 	}
@@ -86,7 +120,7 @@ func TestInvalidHashIsError(t *testing.T) {
 	for _, phc := range []string{"plain", "$argon2id$v=19$m=x,t=2,p=1$AAAA$AAAA", "$argon2id$v=19$m=64,t=1,p=1$!$AAAA",
 		"$argon2id$v=19$m=64,t=1,p=1$AAAA$!",
 		"$argon2i$v=19$m=64,t=1,p=1$AAAA$AAAA", "$argon2id$v=19$m=64,t=0,p=0$AAAA$AAAA"} {
-		if ok, err := NewHasher().Check(t.Context(), limit.Key{}, phc, "x"); ok || err == nil {
+		if ok, err := NewHasher().Check(t.Context(), "", phc, "x"); ok || err == nil {
 			t.Errorf("%s: %v %v", phc, ok, err)
 		}
 	}
@@ -94,7 +128,7 @@ func TestInvalidHashIsError(t *testing.T) {
 
 func TestUnknownAccountCostsOneHash(t *testing.T) {
 	t.Parallel()
-	made, err := NewHasher().Hash(context.Background(), limit.Key{}, New{Password: "correct horse"})
+	made, err := NewHasher().Hash(context.Background(), "", New{Password: "correct horse"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +136,7 @@ func TestUnknownAccountCostsOneHash(t *testing.T) {
 	if got, want := strings.Split(dummyHash, "$")[:4], strings.Split(made, "$")[:4]; !slices.Equal(got, want) {
 		t.Errorf("a try on nobody costs %v, on somebody %v", got, want)
 	}
-	if ok, err := NewHasher().Check(context.Background(), limit.Key{}, "", ""); ok || err != nil {
+	if ok, err := NewHasher().Check(context.Background(), "", "", ""); ok || err != nil {
 		t.Errorf("nobody has no password: %v, %v", ok, err)
 	}
 }
@@ -118,7 +152,7 @@ func TestHashRefusesPasswordThatIsGuessedFirst(t *testing.T) {
 		"ｑｗｅｒｔｙｕｉｏｐ": "commonest", "1234567890 ": "commonest",
 		"correct horse": "", "ann.smith1": "", "bob@example.org": "", "password1234567": "", "1234567890 a": "",
 	} {
-		phc, err := NewHasher().Hash(t.Context(), limit.Key{}, New{"newPassword", loci.Password(password), email})
+		phc, err := NewHasher().Hash(t.Context(), "", New{"newPassword", loci.Password(password), email})
 		if want == "" {
 			if phc == "" || err != nil {
 				t.Errorf("%q: %v", password, err)

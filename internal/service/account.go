@@ -112,7 +112,7 @@ func (s *Service) Register(ctx context.Context, actor *identity.Actor, in loci.R
 		}
 		defer func() { releaseUndecided(releaseAccount, err) }()
 	}
-	n, err := s.newUser(ctx, limit.Network(actor.ClientAddress), in.Email, in.Name, in.Password)
+	n, err := s.newUser(ctx, actor.ClientAddress, in.Email, in.Name, in.Password)
 	if err != nil {
 		return loci.SignedIn{}, err
 	}
@@ -140,7 +140,7 @@ func (s *Service) SetUp(ctx context.Context, actor *identity.Actor, in loci.SetU
 		return loci.SignedIn{}, err
 	}
 	defer func() { releaseUndecided(release, err) }()
-	n, err := s.newUser(ctx, limit.Network(actor.ClientAddress), in.Email, in.Name, in.Password)
+	n, err := s.newUser(ctx, actor.ClientAddress, in.Email, in.Name, in.Password)
 	if err != nil {
 		return loci.SignedIn{}, err
 	}
@@ -180,9 +180,9 @@ func (s *Service) requireNoUsers(ctx context.Context) error {
 	return err
 }
 
-// newUser checks an address and hashes a password, which comes from a network.
+// newUser checks an address and hashes a password, which comes from a client.
 func (s *Service) newUser(
-	ctx context.Context, network limit.Key, e loci.Email, name loci.Name, p loci.Password,
+	ctx context.Context, clientAddress string, e loci.Email, name loci.Name, p loci.Password,
 ) (n accountdb.NewUser, err error) {
 	if !e.Valid() {
 		return n, loci.Errorf(loci.CodeInvalidQuery, "email must be an e-mail address")
@@ -192,7 +192,8 @@ func (s *Service) newUser(
 		n.Name, _, _ = strings.Cut(string(e), "@")
 	}
 	if p != "" {
-		n.Password, err = s.passwords.Hash(ctx, network, password.New{Field: "password", Password: p, Email: e})
+		n.Password, err = s.passwords.Hash(ctx, clientAddress,
+			password.New{Field: "password", Password: p, Email: e})
 	}
 	return n, err
 }
@@ -277,7 +278,7 @@ func (s *Service) SignIn(ctx context.Context, actor *identity.Actor, in loci.Log
 		release()
 		return loci.SignedIn{}, err
 	}
-	ok, err := s.passwords.Check(ctx, network, l.Hash, string(in.Password))
+	ok, err := s.passwords.Check(ctx, actor.ClientAddress, l.Hash, string(in.Password))
 	if err != nil {
 		release() // the password was not compared
 		if _, limited := errors.AsType[limit.Exceeded](err); limited {
@@ -375,7 +376,7 @@ func (s *Service) AddUser(ctx context.Context, e loci.Email, name loci.Name, p l
 	if err != nil {
 		return loci.User{}, err
 	}
-	n, err := s.newUser(ctx, limit.Network(""), e, name, p)
+	n, err := s.newUser(ctx, "", e, name, p)
 	if err != nil {
 		return loci.User{}, err
 	}

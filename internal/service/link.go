@@ -69,7 +69,7 @@ func (s *Service) ResetPassword(ctx context.Context, actor *identity.Actor, in l
 	email, err := s.linkEmail(ctx, accountdb.ResetToken, string(in.Token))
 	var hash string
 	if err == nil {
-		hash, err = s.passwords.Hash(ctx, limit.Network(actor.ClientAddress),
+		hash, err = s.passwords.Hash(ctx, actor.ClientAddress,
 			password.New{Field: "password", Password: in.Password, Email: email})
 	}
 	var u loci.User

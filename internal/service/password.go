@@ -17,7 +17,7 @@ func (s *Service) ChangePassword(ctx context.Context, actor *identity.Actor,
 	if err != nil {
 		return loci.Empty{}, err
 	}
-	hash, err := s.passwords.Hash(ctx, limit.Network(actor.ClientAddress),
+	hash, err := s.passwords.Hash(ctx, actor.ClientAddress,
 		password.New{Field: "newPassword", Password: in.NewPassword, Email: loci.Email(actor.Email)})
 	if err != nil {
 		return loci.Empty{}, err
@@ -40,7 +40,7 @@ func (s *Service) checkPassword(ctx context.Context, actor *identity.Actor, p lo
 	})
 	ok := false
 	if err == nil {
-		ok, err = s.passwords.Check(ctx, network, hash, string(p))
+		ok, err = s.passwords.Check(ctx, actor.ClientAddress, hash, string(p))
 	}
 	if err != nil || ok {
 		release()

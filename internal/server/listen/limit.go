@@ -4,7 +4,6 @@ import (
 	"context"
 	"net"
 	"net/http"
-	"sync/atomic"
 	"time"
 
 	"github.com/loci-memory/loci/internal/httpapi"
@@ -36,7 +35,7 @@ func newLimitListener(l net.Listener, most int, server *http.Server) *limitListe
 	a.closed, a.stop = context.WithCancel(context.Background())
 	server.ConnState = func(c net.Conn, s http.ConnState) {
 		if s == http.StateClosed || s == http.StateHijacked {
-			c.(*deadlineConn).holding.Remove()
+			c.(*deadlineConn).share.end()
 			<-a.slots
 		}
 	}
@@ -74,20 +73,14 @@ func (a *limitListener) Close() error {
 
 // withShares returns a handler that counts the connection of a request to the network of its client, and to the user
 // alone once it has proved a credential. While few are free, a network or user above its share loses connections that
-// wait: those that have not sent a whole request.
+// wait: those that have not sent a whole request, or take nothing of their response.
 func withShares(h http.Handler, proxies httpapi.Proxies) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		holding := connOf(r.Context()).holding
-		var unread atomic.Bool
-		unread.Store(httpapi.OnBodyEnd(r, func() { unread.Store(false); holding.Resume() }))
-		holding.Move(limit.Subnet(proxies.ClientIP(r)), unread.Load())
-		defer func() {
-			if !unread.Load() { // otherwise the server reads on, and the connection stays what it is
-				holding.Move(proxies.Subnet(r.RemoteAddr), false)
-			}
-		}()
+		share := connOf(r.Context()).share
+		share.begin(limit.Subnet(proxies.ClientIP(r)), httpapi.OnBodyEnd(r, share.arrived))
+		defer share.finish(proxies.Subnet(r.RemoteAddr))
 		h.ServeHTTP(w, r.WithContext(limit.WithProver(r.Context(), func(user limit.Key) {
-			holding.Move(user, unread.Load())
+			share.prove(user)
 			httpapi.SetBodyTimeout(r, bodyTimeout)
 		})))
 	})

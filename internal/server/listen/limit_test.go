@@ -39,7 +39,7 @@ func TestLimitListenerWaitsForClosedConnection(t *testing.T) {
 				t.Fatal("a connection beyond the limit: ", err)
 			default:
 			}
-			c := &deadlineConn{holding: a.shares.Add(limit.Key{}, nil)}
+			c := &deadlineConn{share: newConnShare(a.shares.Add(limit.Key{}, nil))}
 			srv.ConnState(c, http.StateIdle)
 			srv.ConnState(c, state)
 			if err := <-accepted; err != nil {

@@ -53,7 +53,7 @@ func serve(draining, closing context.Context, l net.Listener, connections int, p
 	srv.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
 		conn := c.(*deadlineConn)
 		conn.began = first.add()
-		conn.holding = a.shares.Add(proxies.Subnet(c.RemoteAddr().String()), func() { conn.Close() })
+		conn.share = newConnShare(a.shares.Add(proxies.Subnet(c.RemoteAddr().String()), func() { conn.Close() }))
 		return context.WithValue(ctx, connKey{}, conn)
 	}
 	h = withShares(h, proxies)

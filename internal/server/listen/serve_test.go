@@ -54,6 +54,10 @@ func startServer(t *testing.T, connections int, finish time.Duration) *testServe
 			case <-r.Context().Done():
 			}
 		}
+		if r.URL.Path == "/large" {
+			_, _ = w.Write(make([]byte, 64<<20)) // no buffer of the system holds so much
+			return
+		}
 		fmt.Fprint(w, "answer")
 	})
 	go func() {

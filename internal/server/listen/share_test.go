@@ -140,6 +140,39 @@ func TestUserAboveItsShareLosesStalledCalls(t *testing.T) {
 	}
 }
 
+// TestStalledCallsOfUsersCountForTheirNetwork holds a server of 16 connections by calls of five users, each within its
+// share of four. Their bodies or the reading of their responses stall.
+func TestStalledCallsOfUsersCountForTheirNetwork(t *testing.T) {
+	t.Parallel()
+	for name, request := range map[string]string{
+		"bodies":    "POST /slow/body HTTP/1.1\r\nHost: x\r\nAuthorization: user%d\r\nContent-Length: 2\r\n\r\n{",
+		"responses": "GET /large HTTP/1.1\r\nHost: x\r\nAuthorization: user%d\r\n\r\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := startServer(t, 16, 0)
+			defer s.release()
+			moving := s.mustDial(t)
+			_, err := fmt.Fprint(moving, "GET /held HTTP/1.1\r\nHost: x\r\nAuthorization: ann\r\n\r\n")
+			testenv.NoError(t, err)
+			<-s.held
+			for i := range 20 {
+				_, err := fmt.Fprintf(s.mustDial(t), request, i%5)
+				testenv.NoError(t, err)
+			}
+			for range 4 {
+				if _, err := s.mustDial(t).call("/health"); err != nil {
+					t.Errorf("another call: %v", err)
+				}
+			}
+			s.release()
+			if _, err := moving.answer(); err != nil {
+				t.Errorf("a call that does not stall: %v", err)
+			}
+		})
+	}
+}
+
 // TestTrustedProxyHasNoShareOfItsOwn compares the keys of connections from peers.
 func TestTrustedProxyHasNoShareOfItsOwn(t *testing.T) {
 	t.Parallel()

@@ -6,8 +6,6 @@ import (
 	"net"
 	"sync/atomic"
 	"time"
-
-	"github.com/loci-memory/loci/internal/limit"
 )
 
 // A client has writeTimeout to read so much that the system accepts more, a third of the write buffer (tcp(7)). The
@@ -43,7 +41,7 @@ type tcpConn interface {
 type deadlineConn struct {
 	tcpConn
 	deadline atomic.Pointer[time.Time] // another goroutine than that of the handler may set it
-	holding  *limit.Holding[limit.Key] // its part in the shares of users and networks
+	share    *connShare                // its part in the shares of users and networks
 	began    func()                    // tells that a request has reached the handler, or that none will
 }
 
@@ -58,9 +56,23 @@ func (c *deadlineConn) Close() error {
 	return c.tcpConn.Close()
 }
 
+// Read reports to the share what arrives.
+func (c *deadlineConn) Read(p []byte) (n int, err error) {
+	if n, err = c.tcpConn.Read(p); n > 0 && c.share != nil {
+		c.share.read()
+	}
+	return n, err
+}
+
 // Write extends the deadline with each chunk that the system accepts.
 func (c *deadlineConn) Write(p []byte) (n int, err error) {
+	if c.share != nil {
+		defer c.share.write(true)
+	}
 	for {
+		if c.share != nil {
+			c.share.write(false)
+		}
 		if err := c.extend(time.Now()); err != nil {
 			return n, err
 		}
