@@ -16,13 +16,15 @@ func (CandidateStatus) Rule() Rule {
 	return Rule{Enum: enumValues(CandidatePending, CandidateCompiled, CandidateDismissed, CandidateReverted)}
 }
 
-// CandidateStates is the table of the states of a candidate. A dismissed candidate that is reverted waits again.
+// CandidateStates is the table of the states of a candidate. A dismissed candidate that is reverted waits again, and a
+// reverted one can be compiled again.
 var CandidateStates = Machine[CandidateStatus]{"candidate", []Move[CandidateStatus]{
-	{"compiled", []CandidateStatus{CandidatePending}, CandidateCompiled},
+	{"changed", []CandidateStatus{CandidatePending}, ""},
+	{"compiled", []CandidateStatus{CandidatePending, CandidateReverted}, CandidateCompiled},
 	{"dismissed", []CandidateStatus{CandidatePending}, CandidateDismissed},
 	{"reverted", []CandidateStatus{CandidateCompiled}, CandidateReverted},
 	{"reverted", []CandidateStatus{CandidateDismissed}, CandidatePending},
-}, map[CandidateStatus]string{CandidateReverted: "Capture it again."}}
+}, nil}
 
 // CandidateContent is the text of a candidate: Markdown.
 type CandidateContent string
@@ -46,6 +48,7 @@ type Candidate struct {
 	SourceEventID string            `json:"sourceEventId,omitzero" jsonschema:"The event that it was extracted from"`
 	Status        CandidateStatus   `json:"status" write:"show"`
 	MemoryID      ID                `json:"memoryId,omitzero" jsonschema:"The memory that it became, or that has its content" write:"show"`
+	Replaces      ID                `json:"replaces,omitzero" jsonschema:"The memory that its memory replaces" write:"show"`
 	Similar       []SimilarToMemory `json:"similar" jsonschema:"Active memories with nearly the same content, best first" show:"unless=[]" write:"show"`
 	CreatedAt     Time              `json:"createdAt"`
 	UpdatedAt     Time              `json:"updatedAt" show:"-"`
@@ -95,6 +98,21 @@ type Candidates struct {
 	Page
 }
 
+// EditCandidate is the input of session.edit; absent fields do not change.
+type EditCandidate struct {
+	SessionID   ID                `json:"sessionId" id:"session"`
+	CandidateID ID                `json:"candidateId" id:"candidate"`
+	Content     *CandidateContent `json:"content,omitzero" jsonschema:"New value"`
+	Title       *OptionalTitle    `json:"title,omitzero"`
+	Type        MemoryType        `json:"type,omitzero" jsonschema:"New value"`
+	Tags        *Tags             `json:"tags,omitzero" jsonschema:"Replaces all"`
+}
+
+// OneCandidate is the output of session.edit.
+type OneCandidate struct {
+	Candidate Candidate `json:"candidate"`
+}
+
 // A ModerationAction is a decision on a candidate.
 type ModerationAction string
 
@@ -115,12 +133,36 @@ type ModerateCandidate struct {
 	SessionID   ID               `json:"sessionId" id:"session"`
 	CandidateID ID               `json:"candidateId" id:"candidate"`
 	Action      ModerationAction `json:"action" jsonschema:"compile makes a memory of it, revert undoes the last action"`
+	Supersede   *OptionalID      `json:"supersede,omitzero" id:"memory" jsonschema:"The memory that it replaces; null: none"`
 }
 
 // ModeratedCandidate is the output of session.moderate.
 type ModeratedCandidate struct {
 	Candidate Candidate `json:"candidate"`
 	Memory    *Memory   `json:"memory,omitzero" jsonschema:"The memory that was made or archived"`
+}
+
+// CandidateIDs are the candidates of session.review.
+type CandidateIDs []ID
+
+// Rule requires 1 to 100 ids.
+func (CandidateIDs) Rule() Rule { return Rule{MinItems: 1, MaxItems: 100} }
+
+// ModerateCandidates is the input of session.review.
+type ModerateCandidates struct {
+	Action       ModerationAction `json:"action" jsonschema:"compile makes memories of them, revert undoes the last action"`
+	CandidateIDs CandidateIDs     `json:"candidateIds" id:"candidate" jsonschema:"At most 100"`
+}
+
+// A ModerationResult is the result of a moderation for one candidate.
+type ModerationResult struct {
+	BulkResult
+	MemoryID ID `json:"memoryId,omitzero" jsonschema:"The memory that was made or archived"`
+}
+
+// ModerationResults is the output of session.review, in the order of the request.
+type ModerationResults struct {
+	Results []ModerationResult `json:"results" show:"columns=id ok code memoryId"`
 }
 
 // A UnitStatus is the state of a unit.

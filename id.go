@@ -65,6 +65,12 @@ func formatUUID(b [16]byte) ID {
 // An ID is the id of a record. An ill-formed one in an input, the empty one too, names no record: it is not found.
 type ID string
 
+// An OptionalID is the id of a record, or null for none where an absent one has another meaning. An empty one is null.
+type OptionalID string
+
+// Rule allows null.
+func (OptionalID) Rule() Rule { return Rule{Null: true} }
+
 // Valid reports whether the id has the form of a Loci id: a lower case UUIDv7, or that of an agent.
 func (id ID) Valid() bool {
 	if hex, ok := strings.CutPrefix(string(id), AgentIDPrefix); ok && len(hex) == 32 {

@@ -145,6 +145,7 @@ const (
 	ActionDismissed  SessionAction = "dismissed"
 	ActionReverted   SessionAction = "reverted"
 	ActionUpdated    SessionAction = "updated"
+	ActionSuperseded SessionAction = "superseded"
 	ActionCompleted  SessionAction = "completed"
 	ActionFinalized  SessionAction = "finalized"
 	ActionReopened   SessionAction = "reopened"
@@ -155,8 +156,8 @@ const (
 // Rule lists the actions.
 func (SessionAction) Rule() Rule {
 	return Rule{Enum: enumValues(ActionStarted, ActionCaptured, ActionDrawn, ActionCheckpoint,
-		ActionOpened, ActionCompiled, ActionSkipped, ActionDismissed, ActionReverted, ActionUpdated, ActionCompleted,
-		ActionFinalized, ActionReopened, ActionArchived, ActionRestored)}
+		ActionOpened, ActionCompiled, ActionSkipped, ActionDismissed, ActionReverted, ActionUpdated, ActionSuperseded,
+		ActionCompleted, ActionFinalized, ActionReopened, ActionArchived, ActionRestored)}
 }
 
 // A HistoryStep is one step of a session's history.

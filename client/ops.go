@@ -572,6 +572,13 @@ func (c *Client) SessionCandidatesAll(ctx context.Context, in loci.ListCandidate
 	})
 }
 
+// SessionReview calls session.review, POST /v1/sessions/candidates/moderate.
+//
+// Compile, dismiss or revert candidates.
+func (c *Client) SessionReview(ctx context.Context, in loci.ModerateCandidates, options ...CallOption) (loci.ModerationResults, error) {
+	return do[loci.ModerationResults](ctx, c, "POST /v1/sessions/candidates/moderate", in, options)
+}
+
 // SessionGet calls session.get, GET /v1/sessions/{sessionId}.
 //
 // Read a session with its parts and what is known.
@@ -605,6 +612,13 @@ func (c *Client) SessionFinalize(ctx context.Context, in loci.FinalizeSession, o
 // Compile, dismiss or revert a candidate.
 func (c *Client) SessionModerate(ctx context.Context, in loci.ModerateCandidate, options ...CallOption) (loci.ModeratedCandidate, error) {
 	return do[loci.ModeratedCandidate](ctx, c, "POST /v1/sessions/{sessionId}/candidates/{candidateId}/moderate", in, options)
+}
+
+// SessionEdit calls session.edit, PATCH /v1/sessions/{sessionId}/candidates/{candidateId}.
+//
+// Change a pending candidate.
+func (c *Client) SessionEdit(ctx context.Context, in loci.EditCandidate, options ...CallOption) (loci.OneCandidate, error) {
+	return do[loci.OneCandidate](ctx, c, "PATCH /v1/sessions/{sessionId}/candidates/{candidateId}", in, options)
 }
 
 // SessionComplete calls session.complete, POST /v1/sessions/{sessionId}/complete.

@@ -46,7 +46,7 @@ func TestListsStateColumnsOfTheirRecords(t *testing.T) {
 }
 
 // idNames map the fields of ids that the contract names otherwise to the ends of their names.
-var idNames = map[string]string{"replyTo": "messageid"}
+var idNames = map[string]string{"replyTo": "messageid", "supersede": "memoryid"}
 
 // The tag of an id says what it names: commands resolve it, and the log has the workspace of each call.
 func TestIDsAreTagged(t *testing.T) {
@@ -56,8 +56,9 @@ func TestIDsAreTagged(t *testing.T) {
 		in, out := o.Types()
 		eachField(in, func(_ reflect.Type, f reflect.StructField) {
 			name, tag := strings.ReplaceAll(cmp.Or(idNames[jsonName(f)], jsonName(f)), "_", ""), f.Tag.Get("id")
-			isID := f.Type == reflect.TypeFor[loci.ID]() || f.Type == reflect.TypeFor[loci.SessionIDs]() ||
-				f.Type == reflect.TypeFor[loci.AttachmentIDs]()
+			isID := slices.Contains([]reflect.Type{reflect.TypeFor[loci.ID](), reflect.TypeFor[*loci.OptionalID](),
+				reflect.TypeFor[loci.SessionIDs](), reflect.TypeFor[loci.CandidateIDs](),
+				reflect.TypeFor[loci.AttachmentIDs]()}, f.Type)
 			if isID != (tag != "") ||
 				isID && !strings.HasSuffix(strings.TrimSuffix(strings.ToLower(name), "s"), tag+"id") {
 				t.Errorf("%s: %s of the input has the tag id:%q", o.Name, f.Name, tag)

@@ -108,7 +108,12 @@ func linkSessions(t *testing.T, w *conformance.World, memory loci.ID) {
 	testenv.Must(w.Service.RecordCompilation(t.Context(), w.Ann.Actor(), loci.RecordCompilation{SessionID: session,
 		UnitKey: "rope", Compiler: "bridge", Outcome: loci.CompilationCreated, MemoryID: memory}))(t)
 	_, candidate := s.candidate()
+	_, replacing := s.candidate()
 	testenv.Must(sqldb.System(t.Context(), w.Store.DB(), "test", func(x *sqldb.Tx) (loci.Empty, error) {
+		if _, err := x.Exec(`UPDATE candidates SET replaces = (SELECT e.row_id FROM memories e WHERE e.id = ?2)
+			WHERE id = ?1`, replacing, memory); err != nil {
+			return loci.Empty{}, err
+		}
 		for table, id := range map[string]loci.ID{"sessions": session, "units": unit, "candidates": candidate} {
 			if _, err := x.Exec(`UPDATE `+table+` SET memory = (SELECT e.row_id FROM memories e WHERE e.id = ?2)
 				WHERE id = ?1`, id, memory); err != nil {

@@ -92,6 +92,35 @@ var sessionFixtures = map[string]fixture{
 			return args{"sessionId": session, "candidateId": candidate, "action": "revert"}
 		}}},
 	},
+	service.SessionEdit.Name: {
+		needs: sessionManager,
+		args: func(s testScene) args {
+			session, candidate := s.candidate()
+			return args{"sessionId": session, "candidateId": candidate, "content": longText(), "title": "Rope",
+				"type": "fact", "tags": []any{"rope"}}
+		},
+		names: []string{"sessionId", "candidateId"},
+		refusals: []refusal{
+			{name: "nothing to change", code: loci.CodeInvalidQuery, args: func(s testScene) args {
+				session, candidate := s.candidate()
+				return args{"sessionId": session, "candidateId": candidate}
+			}},
+			{name: "a credential", code: loci.CodeSecretDetected, args: func(s testScene) args {
+				session, candidate := s.candidate()
+				return args{"sessionId": session, "candidateId": candidate, "content": "key: " + credential()}
+			}},
+		},
+	},
+	service.SessionReview.Name: {
+		needs: accountAccess,
+		args: func(s testScene) args {
+			_, one := s.candidate()
+			_, other := s.candidate()
+			return args{"action": "compile", "candidateIds": []any{other, one}}
+		},
+		refusals: []refusal{{name: "no candidate", code: loci.CodeInvalidQuery,
+			args: fixed(args{"action": "compile", "candidateIds": []any{}})}},
+	},
 	service.SessionComplete.Name: {
 		needs: sessionOwner, args: withAutomatic(nil), names: inSession,
 		refusals: []refusal{manualSession(nil),

@@ -55,6 +55,7 @@ type ruleProvider interface{ Rule() loci.Rule }
 var (
 	timeType     = reflect.TypeFor[loci.Time]()
 	idType       = reflect.TypeFor[loci.ID]()
+	optionalID   = reflect.TypeFor[loci.OptionalID]()
 	metadataType = reflect.TypeFor[loci.Metadata]()
 )
 
@@ -112,7 +113,7 @@ func (p *inputSpec) addFields() {
 			item = spec.elem
 		}
 		resource := f.Tag.Get("id")
-		if (resource != "") != (item.typ == idType) {
+		if (resource != "") != item.isID() {
 			panic(fmt.Sprintf(`op: %s.%s: an id needs a tag id:"RESOURCE", and only an id has one`, p.typ, f.Name))
 		}
 		p.fields = append(p.fields, field{Field{Name: name, Required: options != "omitzero", Resource: resource,
@@ -155,6 +156,9 @@ func (p *inputSpec) field(name string) *field {
 	}
 	return nil
 }
+
+// isID reports whether the values are ids of records.
+func (p *inputSpec) isID() bool { return p.typ == idType || p.typ == optionalID }
 
 // settable returns the value to fill for a field or an item of v's type.
 func (p *inputSpec) settable(v reflect.Value) reflect.Value {

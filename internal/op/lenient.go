@@ -100,7 +100,7 @@ func (l *lenientWriter) member(f *field, value []byte, prefix string) (written b
 // isAbsent reports whether a text means that an optional value is absent.
 func (p *inputSpec) isAbsent(text string) bool {
 	if p.kind == stringKind {
-		return text == "" && !p.rule.Null
+		return text == "" && (!p.rule.Null || p.isID()) // no id is meant
 	}
 	return strings.TrimSpace(text) == ""
 }

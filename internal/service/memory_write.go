@@ -135,12 +135,6 @@ func (s *Service) SupersedeMemory(ctx context.Context, actor *identity.Actor,
 		if err != nil {
 			return out, err
 		}
-		if _, err := loci.MemoryStates.Apply(h.Record().Status, "superseded"); err != nil {
-			return out, err
-		}
-		if _, err := loci.MemoryStates.Apply(r.Record().Status, "a replacement"); err != nil {
-			return out, err
-		}
 		out.Memory, err = h.Supersede(r)
 		return out, err
 	})
@@ -167,12 +161,7 @@ func (s *Service) RestoreMemory(ctx context.Context, actor *identity.Actor,
 		if err != nil {
 			return out, err
 		}
-		next := h.Record()
-		if next.Status, err = loci.MemoryStates.Apply(next.Status, "restored"); err != nil {
-			return out, err
-		}
-		next.SupersededBy = ""
-		out.Memory, err = h.Update(next, nil)
+		out.Memory, err = h.Restore()
 		return out, err
 	})
 }

@@ -163,6 +163,8 @@ var (
 		op.Account, op.NoTool, (*Service).BulkSessions, op.Destructive)
 	SessionCandidates = op.Add(Ops, "session.candidates", "GET /v1/sessions/candidates",
 		"List candidates for memories, newest first.", op.Account, op.ToolFull, (*Service).ListCandidates)
+	SessionReview = op.Add(Ops, "session.review", "POST /v1/sessions/candidates/moderate",
+		"Compile, dismiss or revert candidates.", op.Account, op.NoTool, (*Service).ModerateCandidates)
 	SessionGet = op.Add(Ops, "session.get", "GET /v1/sessions/{sessionId}",
 		"Read a session with its parts and what is known.", op.Account, op.ToolFull, (*Service).GetSession)
 	SessionCapture = op.Add(Ops, "session.capture", "POST /v1/sessions/{sessionId}/candidates",
@@ -175,6 +177,8 @@ var (
 	SessionModerate = op.Add(Ops, "session.moderate",
 		"POST /v1/sessions/{sessionId}/candidates/{candidateId}/moderate", "Compile, dismiss or revert a candidate.",
 		op.Account, op.ToolFull, (*Service).ModerateCandidate)
+	SessionEdit = op.Add(Ops, "session.edit", "PATCH /v1/sessions/{sessionId}/candidates/{candidateId}",
+		"Change a pending candidate.", op.Account, op.NoTool, (*Service).EditCandidate)
 	SessionComplete = op.Add(Ops, "session.complete", "POST /v1/sessions/{sessionId}/complete",
 		"End an automatic session whose units are stored.", op.Account, op.NoTool, (*Service).CompleteSession)
 	SessionReopen = op.Add(Ops, "session.reopen", "POST /v1/sessions/{sessionId}/reopen",

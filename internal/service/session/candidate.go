@@ -104,15 +104,21 @@ func (s *Service) addCandidate(x *sessiondb.Session, c loci.Candidate, e memoryd
 	if err := limitOf(x.Counts.Candidates, loci.MaxCandidates, "candidates"); err != nil {
 		return c, err
 	}
-	similar, err := memorydb.FindSimilar(x.Atlas(), c.Content, e, "")
-	if err != nil {
+	var err error
+	if c.Similar, err = similarTo(x, c.Content, e); err != nil {
 		return c, err
 	}
-	c.Similar = []loci.SimilarToMemory{}
-	for _, m := range similar {
-		c.Similar = append(c.Similar, loci.SimilarToMemory{MemoryID: m.ID, Score: m.Score})
-	}
 	return x.AddCandidate(c, action)
+}
+
+// similarTo returns the memories that are similar to the content of a candidate, whose entry is e.
+func similarTo(x *sessiondb.Session, content string, e memorydb.IndexEntry) ([]loci.SimilarToMemory, error) {
+	list := []loci.SimilarToMemory{}
+	similar, err := memorydb.FindSimilar(x.Atlas(), content, e, "")
+	for _, m := range similar {
+		list = append(list, loci.SimilarToMemory{MemoryID: m.ID, Score: m.Score})
+	}
+	return list, err
 }
 
 // ListCandidates lists candidates, newest first.
@@ -128,48 +134,8 @@ func (s *Service) ListCandidates(ctx context.Context, actor *identity.Actor, in 
 	return out, err
 }
 
-// ModerateCandidate compiles, dismisses or reverts a candidate.
-func (s *Service) ModerateCandidate(ctx context.Context, actor *identity.Actor, in loci.ModerateCandidate) (
-	loci.ModeratedCandidate, error) {
-	return inSession(ctx, s, actor, in.SessionID, sessiondb.Manage, store.InAnyState,
-		func(tx *store.Tx, x *sessiondb.Session) (out loci.ModeratedCandidate, err error) {
-			c, err := x.Candidate(in.CandidateID)
-			if err == nil {
-				err = x.Accept(store.ToChange)
-			}
-			if err != nil {
-				return out, err
-			}
-			move := map[loci.ModerationAction]loci.SessionAction{loci.ModerationCompile: loci.ActionCompiled,
-				loci.ModerationDismiss: loci.ActionDismissed, loci.ModerationRevert: loci.ActionReverted}[in.Action]
-			status, err := loci.CandidateStates.Apply(c.Status, string(move))
-			if err != nil {
-				return out, err
-			}
-			memory := c.MemoryID
-			switch {
-			case move == loci.ActionCompiled:
-				if out.Memory, err = compile(x, c); err == nil {
-					memory = out.Memory.ID
-				}
-			case status == loci.CandidateReverted:
-				out.Memory, err = archiveLinked(tx, c.MemoryID)
-			default:
-				memory = ""
-			}
-			if err != nil {
-				return out, err
-			}
-			if out.Candidate, err = x.SetCandidate(c, status, memory, move); err == nil {
-				err = x.Save()
-			}
-			tx.LinkResponse(memory)
-			return out, err
-		})
-}
-
-// compile makes the memory of a candidate.
-func compile(x *sessiondb.Session, c loci.Candidate) (*loci.Memory, error) {
+// newCompiled makes the memory of a candidate.
+func newCompiled(x *sessiondb.Session, c loci.Candidate) (*loci.Memory, error) {
 	m := memoryOf(x, c)
 	entry, err := memorydb.ComputeIndexEntry(x.Atlas(), m.Title, m.Content)
 	if err != nil {
@@ -205,32 +171,4 @@ func ofSession(x *sessiondb.Session, m loci.Memory) loci.Memory {
 	m.CreatedBy, m.AgentID, m.SessionID = x.UserID, x.AgentID, x.ID
 	title.Ensure(&m)
 	return m
-}
-
-// archiveLinked archives a memory that a candidate became. One that was deleted or archived is left as it is.
-func archiveLinked(tx *store.Tx, id loci.ID) (*loci.Memory, error) {
-	if id == "" {
-		return nil, nil
-	}
-	h, err := memorydb.Open(tx, id, store.ToMove)
-	if loci.Is(err, loci.CodeNotFound) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	m := h.Record()
-	if m.Status != loci.MemoryArchived {
-		m, err = archive(h)
-	}
-	return &m, err
-}
-
-// archive archives a memory.
-func archive(h *memorydb.Memory) (loci.Memory, error) {
-	next, err := h.Record(), error(nil)
-	if next.Status, err = loci.MemoryStates.Apply(next.Status, "archived"); err != nil {
-		return next, err
-	}
-	return h.Update(next, nil)
 }

@@ -94,6 +94,13 @@ func compilePending(tx *store.Tx, x *sessiondb.Session, entries map[[2]string]me
 				Reason: "An active memory of the atlas has the same content."})
 		} else {
 			out.Compiled = append(out.Compiled, loci.CompiledCandidate{CandidateID: c.ID, MemoryID: m.ID})
+			old, err := replacedBy(tx, x, &c, nil)
+			if err == nil && old != nil {
+				err = replace(x, c, old, m.ID)
+			}
+			if err != nil {
+				return err
+			}
 		}
 		tx.LinkResponse(m.ID)
 		if _, err := x.SetCandidate(c, status, m.ID, action); err != nil {

@@ -1,10 +1,8 @@
 package session
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
-	"slices"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
@@ -174,25 +172,16 @@ func (s *Service) ArchiveSession(ctx context.Context, actor *identity.Actor,
 // BulkSessions archives, restores or deletes sessions. It does what can be done, and reports the rest.
 func (s *Service) BulkSessions(ctx context.Context, actor *identity.Actor,
 	in loci.BulkSessions) (loci.BulkResults, error) {
-	order := make([]int, len(in.SessionIDs)) // of the ids, so that concurrent calls lock rows in the same order
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(in.SessionIDs[i], in.SessionIDs[j]) })
+	order := sortedPlaces(in.SessionIDs)
 	return store.Write(ctx, s.Store, actor, func(tx *store.Tx) (loci.BulkResults, error) {
 		out := loci.BulkResults{Results: make([]loci.BulkResult, len(in.SessionIDs))}
 		if _, err := tx.Account(); err != nil {
 			return out, err
 		}
 		for _, i := range order {
-			id := in.SessionIDs[i]
-			err := bulkSession(tx, id, in.Action)
-			out.Results[i] = loci.BulkResult{ID: id, OK: err == nil}
-			if e := loci.AsError(err); err != nil {
-				if e.Code != loci.CodeNotFound && e.Code != loci.CodeForbidden && e.Code != loci.CodeStateConflict {
-					return out, err
-				}
-				out.Results[i].Code = e.Code
+			id, err := in.SessionIDs[i], error(nil)
+			if out.Results[i], err = bulkResult(id, bulkSession(tx, id, in.Action)); err != nil {
+				return out, err
 			}
 		}
 		return out, nil

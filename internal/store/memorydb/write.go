@@ -338,12 +338,29 @@ func (m *Memory) Replacement(id loci.ID) (*Memory, error) {
 	return r, nil
 }
 
+// Restore makes an archived or superseded memory active. The link to a replacement is removed on both sides; LockLinked
+// comes before.
+func (m *Memory) Restore() (loci.Memory, error) {
+	next, err := m.current, error(nil)
+	if next.Status, err = loci.MemoryStates.Apply(next.Status, "restored"); err != nil {
+		return next, err
+	}
+	next.SupersededBy = ""
+	return m.Update(next, nil)
+}
+
 // maxSuperseded bounds the list of memories that one memory has superseded. Each response shows the list.
 const maxSuperseded = 100
 
-// Supersede links the memory to its replacement r. Both are active, so the links have no cycle: a superseded memory
+// Supersede links the memory to its replacement r. Both must be active, so the links have no cycle: a superseded memory
 // never replaces another one.
 func (m *Memory) Supersede(r *Memory) (loci.Memory, error) {
+	if _, err := loci.MemoryStates.Apply(m.current.Status, "superseded"); err != nil {
+		return m.current, err
+	}
+	if _, err := loci.MemoryStates.Apply(r.current.Status, "a replacement"); err != nil {
+		return m.current, err
+	}
 	if len(r.current.Supersedes) >= maxSuperseded {
 		return m.current, loci.Errorf(loci.CodeStateConflict, "A memory can replace at most %d others: choose another "+
 			"replacement.", maxSuperseded)

@@ -15,7 +15,7 @@ import (
 const CandidateColumns = ` c.id, s.id, COALESCE((SELECT u.id FROM units u WHERE u.row_id = c.unit), ''), c.content,
 	c.title, c.type, c.tags, c.confidence, c.evidence, c.source_event_id, c.status,
 	COALESCE((SELECT e.id FROM memories e WHERE e.row_id = c.memory), ''), c.similar_to, c.created_at, c.updated_at,
-	c.title_derived `
+	c.title_derived, COALESCE((SELECT e.id FROM memories e WHERE e.row_id = c.replaces), '') `
 
 // ScanCandidate reads CandidateColumns.
 func ScanCandidate(r sqldb.Row) (c loci.Candidate, err error) {
@@ -24,7 +24,7 @@ func ScanCandidate(r sqldb.Row) (c loci.Candidate, err error) {
 	var titleDerived *bool
 	if err = r.Scan(&c.ID, &c.SessionID, &c.UnitID, &c.Content, &c.Title, &typeIndex, &tags, &c.Confidence, &c.Evidence,
 		&c.SourceEventID, &c.Status, &c.MemoryID, &similar, &c.CreatedAt, &c.UpdatedAt,
-		&titleDerived); err != nil {
+		&titleDerived, &c.Replaces); err != nil {
 		return c, err
 	}
 	c.TitleDerived = title.IsDerived(titleDerived, c.Title, c.Content)
@@ -110,15 +110,33 @@ func (s *Session) AddCandidate(c loci.Candidate, action loci.SessionAction) (loc
 	return c, s.Save()
 }
 
-// SetCandidate writes the next state of a candidate, and the memory that it became. The caller saves the counters. It
-// locks the memory, so that one that is being deleted becomes none instead of a violation of the foreign key.
+// EditCandidate writes the texts, the type and the tags of a candidate, and the memories that are similar to it.
+func (s *Session) EditCandidate(c loci.Candidate) (loci.Candidate, error) {
+	c.UpdatedAt = max(s.in.Conn.Now, c.UpdatedAt+1)
+	similar, err := json.Marshal(c.Similar)
+	if err != nil {
+		return c, err
+	}
+	if _, err := s.in.Conn.Exec(`UPDATE candidates SET content = ?2, title = ?3, title_derived = ?4, type = ?5,
+		tags = ?6, similar_to = ?7, updated_at = ?8 WHERE id = ?1`, c.ID, c.Content, c.Title, c.TitleDerived,
+		slices.Index(loci.MemoryTypes, c.Type), sqldb.EncodeStrings(c.Tags), string(similar),
+		c.UpdatedAt); err != nil {
+		return c, err
+	}
+	return c, s.SaveStep(loci.HistoryStep{Action: loci.ActionUpdated, CandidateID: c.ID, EventID: c.SourceEventID})
+}
+
+// SetCandidate writes the next state of a candidate, the memory that it became, and the one that it replaces. The
+// caller saves the counters. It locks the memories, so that one that is being deleted becomes none instead of a
+// violation of the foreign key.
 func (s *Session) SetCandidate(was loci.Candidate, status loci.CandidateStatus, memory loci.ID,
 	action loci.SessionAction) (loci.Candidate, error) {
 	c := was
 	c.Status, c.MemoryID, c.UpdatedAt = status, memory, max(s.in.Conn.Now, was.UpdatedAt+1)
 	if _, err := s.in.Conn.Exec(`UPDATE candidates SET status = ?2,
 		memory = (SELECT e.row_id FROM memories e WHERE e.id = ?3`+s.in.Conn.LockClause("KEY SHARE", "e")+`),
-		updated_at = ?4 WHERE id = ?1`, c.ID, c.Status, c.MemoryID, c.UpdatedAt); err != nil {
+		replaces = (SELECT e.row_id FROM memories e WHERE e.id = ?5`+s.in.Conn.LockClause("KEY SHARE", "e")+`),
+		updated_at = ?4 WHERE id = ?1`, c.ID, c.Status, c.MemoryID, c.UpdatedAt, c.Replaces); err != nil {
 		return c, err
 	}
 	if was.Status == loci.CandidatePending {

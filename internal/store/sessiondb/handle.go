@@ -55,6 +55,13 @@ func Open(h scope.Holder, id loci.ID, access Access, p scope.Purpose) (*Session,
 	return openSession(t, access, p, `WHERE s.id = ?2 AND`+sessionReach, id)
 }
 
+// OpenOf returns the handle of the session of a candidate, as Open does.
+func OpenOf(h scope.Holder, candidate loci.ID, access Access, p scope.Purpose) (*Session, error) {
+	t := scope.Of(h)
+	return openSession(t, access, p, `WHERE s.row_id = (SELECT c.session FROM candidates c WHERE c.id = ?2) AND`+
+		sessionReach, candidate)
+}
+
 func openSession(t *scope.Scope, access Access, p scope.Purpose, which string, args ...any) (*Session, error) {
 	s := &Session{View{in: t}, t.NewAtlas()}
 	row := &s.Row
