@@ -262,6 +262,9 @@ func (p *inputSpec) setString(v reflect.Value, name, text string) error {
 	if r.Trim {
 		text = strings.TrimSpace(text)
 	}
+	if r.Format == "email" {
+		text = BareAddress(text)
+	}
 	if r.Enum != nil {
 		return p.setEnum(v, name, text)
 	}
@@ -307,6 +310,18 @@ func (p *inputSpec) setTime(v reflect.Value, name, text string) error {
 			name)
 	}
 	return invalidf("%s must be a time with an offset, such as 2026-01-02T15:04:05Z", name)
+}
+
+// BareAddress returns the e-mail address of a text as people paste it: with white space around, or with a name before
+// it, as in "Ann <ann@example.com>" (RFC 5322, section 3.4). It does not check the address.
+func BareAddress(text string) string {
+	text = strings.TrimSpace(text)
+	if name, rest, ok := strings.Cut(text, "<"); ok && strings.Count(rest, ">") == 1 && !strings.Contains(name, "@") {
+		if address, isLast := strings.CutSuffix(rest, ">"); isLast {
+			return strings.TrimSpace(address)
+		}
+	}
+	return text
 }
 
 // Parse returns a text that no transport has decoded as a value of a string type. It applies the rule of the type.

@@ -267,3 +267,28 @@ func isStricterThanStdlib(err error, v map[string]any) bool {
 	n, ok := v["weight"].(float64)
 	return ok && math.Abs(n) > 1e300
 }
+
+func TestAddressIsTakenOutOfWhatPeoplePaste(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]loci.Email{
+		"ann@example.com":                              "ann@example.com",
+		" ann@example.com\t\n":                         "ann@example.com",
+		"<ann@example.com>":                            "ann@example.com",
+		"Ann <ann@example.com>":                        "ann@example.com",
+		` "Ann Lee" < ann@example.com > `:              "ann@example.com",
+		"Ann " + strings.Repeat("Lee ", 200) + "<a@b>": "a@b",
+		"Ann <ann@example.com> <b@example.com>":        "Ann <ann@example.com> <b@example.com>",
+		"ann@example.com <b@example.com>":              "ann@example.com <b@example.com>",
+		"Ann <ann@example.com> x":                      "Ann <ann@example.com> x",
+		"Ann ann@example.com>":                         "Ann ann@example.com>",
+	} {
+		if got, err := op.Parse[loci.Email]("email", text); err != nil || got != want {
+			t.Errorf("%q: %q %v, want %q", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "Ann <>", "  ", strings.Repeat("a", 255)} {
+		if got, err := op.Parse[loci.Email]("email", text); !loci.Is(err, loci.CodeInvalidQuery) {
+			t.Errorf("%q: %q %v", text, got, err)
+		}
+	}
+}

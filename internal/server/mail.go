@@ -19,13 +19,14 @@ func (s Settings) sendMail() func(context.Context, mail.Message) error {
 
 // SendTestMail sends a mail to an address, so that an operator can try the settings.
 func (s Settings) SendTestMail(ctx context.Context, to string) error {
-	if !loci.Email(to).Valid() {
+	email := Address(to)
+	if !email.Valid() {
 		return loci.Errorf(loci.CodeInvalidQuery, "%q is no e-mail address", to)
 	}
 	if s.Mail == nil {
 		return loci.Errorf(loci.CodeStateConflict, "LOCI_SMTP_URL is not set: the server sends no mail.")
 	}
-	return s.Mail.Send(ctx, mail.Test(loci.Email(to), s.linkURL()))
+	return s.Mail.Send(ctx, mail.Test(email, s.linkURL()))
 }
 
 // linkURL returns the address with which the links of operators' commands begin.

@@ -205,24 +205,24 @@ func (a *Admin) Settings() Settings { return a.settings }
 
 // CreateUser makes an account. An account without a password cannot sign in, but can have keys.
 func (a *Admin) CreateUser(ctx context.Context, email, name, password string) (loci.User, error) {
-	return a.AddUser(ctx, loci.Email(email), loci.Name(name), loci.Password(password))
+	return a.AddUser(ctx, Address(email), loci.Name(name), loci.Password(password))
 }
 
 // CreateKey makes an API key for the user with an address.
 func (a *Admin) CreateKey(ctx context.Context, email, name string) (loci.CreatedKey, error) {
-	k, err := a.AddKey(ctx, loci.Email(email), loci.Name(name))
+	k, err := a.AddKey(ctx, Address(email), loci.Name(name))
 	return k, withEmail(email, err)
 }
 
 // MarkVerified marks the address of a user as verified.
 func (a *Admin) MarkVerified(ctx context.Context, email string) (loci.User, error) {
-	u, err := a.VerifyUser(ctx, loci.Email(email))
+	u, err := a.VerifyUser(ctx, Address(email))
 	return u, withEmail(email, err)
 }
 
 // ResetPassword makes a link with which the user with an address chooses another password. All sign-ins end.
 func (a *Admin) ResetPassword(ctx context.Context, email string) (service.ResetLink, error) {
-	r, err := a.MakeResetLink(ctx, loci.Email(email))
+	r, err := a.MakeResetLink(ctx, Address(email))
 	return r, withEmail(email, err)
 }
 
@@ -235,50 +235,53 @@ func (a *Admin) ChangePlan(ctx context.Context, email, plan string) (loci.User, 
 		return loci.User{}, loci.Errorf(loci.CodeInvalidQuery, "There is no plan %q: name free, pro, selfhosted or %s.",
 			plan, defaultPlan)
 	}
-	u, err := a.SetPlan(ctx, loci.Email(email), name)
+	u, err := a.SetPlan(ctx, Address(email), name)
 	return u, withEmail(email, err)
 }
 
 // DisableUser disables a user, or enables it again.
 func (a *Admin) DisableUser(ctx context.Context, email string, disabled bool) (loci.User, error) {
-	u, err := a.SetDisabled(ctx, loci.Email(email), disabled)
+	u, err := a.SetDisabled(ctx, Address(email), disabled)
 	return u, withEmail(email, err)
 }
 
 // DeleteUser counts what goes with a user, and deletes it if apply is set. A running server erases the personal
 // workspace in the background.
 func (a *Admin) DeleteUser(ctx context.Context, email string, apply bool) (purge.Result, error) {
-	_, err := a.Service.DeleteUser(ctx, loci.Email(email), true)
+	_, err := a.Service.DeleteUser(ctx, Address(email), true)
 	if err != nil {
 		return purge.Result{}, withEmail(email, err)
 	}
-	n, err := a.Purger.CountUser(ctx, loci.Email(email))
+	n, err := a.Purger.CountUser(ctx, Address(email))
 	if err == nil && apply {
-		_, err = a.Service.DeleteUser(ctx, loci.Email(email), false)
+		_, err = a.Service.DeleteUser(ctx, Address(email), false)
 	}
 	return n, withEmail(email, err)
 }
 
 // ShowUser returns the user with an address, with usage and workspaces.
 func (a *Admin) ShowUser(ctx context.Context, email string) (service.UserDetail, error) {
-	u, err := a.Service.ShowUser(ctx, loci.Email(email))
+	u, err := a.Service.ShowUser(ctx, Address(email))
 	return u, withEmail(email, err)
 }
 
 // ListKeys lists the API keys of the user with an address, or of all users.
 func (a *Admin) ListKeys(ctx context.Context, email string) (service.UserKeys, error) {
-	list, err := a.ListUserKeys(ctx, loci.Email(email))
+	list, err := a.ListUserKeys(ctx, Address(email))
 	return list, withEmail(email, err)
 }
 
 // ListWorkspaces lists the workspaces of the user with an address, or of all users.
 func (a *Admin) ListWorkspaces(ctx context.Context, email string) (service.AllWorkspaces, error) {
-	list, err := a.ListAllWorkspaces(ctx, loci.Email(email))
+	list, err := a.ListAllWorkspaces(ctx, Address(email))
 	return list, withEmail(email, err)
 }
 
 // defaultPlan is the operator's name of the plan of users without one of their own.
 const defaultPlan = "default"
+
+// Address returns the address that an operator gives, as other transports read it.
+func Address(email string) loci.Email { return loci.Email(op.BareAddress(email)) }
 
 // withEmail adds the address to a not-found error.
 func withEmail(email string, err error) error {

@@ -80,7 +80,7 @@ func (c commands) purgeUser() *cobra.Command {
 	}
 	email := emailFlag(cmd, "The user's address")
 	return c.purge(cmd, func(ctx context.Context, a *server.Admin, _ []string, yes bool) (fmt.Stringer, error) {
-		return a.Purger.PurgeUser(ctx, loci.Email(*email), yes)
+		return a.Purger.PurgeUser(ctx, server.Address(*email), yes)
 	})
 }
 
