@@ -3,7 +3,6 @@ package loci
 import (
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -95,24 +94,6 @@ type Error struct {
 	Message    string
 	RetryAfter time.Duration // how long to wait before a retry; 0 means unknown
 	Err        error
-}
-
-// MaxRetryAfter is the longest wait that a client believes a server. A monthly quota ends within it.
-const MaxRetryAfter = 31 * 24 * time.Hour
-
-// ParseRetryAfter returns the wait of a Retry-After header (RFC 9110, section 10.2.3), in seconds or as a date, up to
-// MaxRetryAfter. It is 0 for an absent or invalid one.
-func ParseRetryAfter(header string, now time.Time) time.Duration {
-	header = strings.TrimSpace(header)
-	if seconds, err := strconv.ParseUint(header, 10, 64); err == nil {
-		return time.Duration(min(seconds, uint64(MaxRetryAfter/time.Second))) * time.Second
-	}
-	for _, layout := range []string{"Mon, 02 Jan 2006 15:04:05 GMT", time.RFC850, time.ANSIC} { // section 5.6.7
-		if at, err := time.Parse(layout, header); err == nil {
-			return min(max(0, at.Sub(now)), MaxRetryAfter)
-		}
-	}
-	return 0
 }
 
 // A ForeignResponseError is the cause of an Error for a response that is not Loci's: a proxy answered in its place.

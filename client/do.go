@@ -15,6 +15,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/contextio"
+	"github.com/loci-memory/loci/internal/retryafter"
 )
 
 // MaxResponse bounds the bytes of a response: a page of 100 memories of 256 KiB fits.
@@ -159,7 +160,7 @@ func decodeError(res *http.Response, server string, body []byte) (e *loci.Error,
 		Code    loci.Code `json:"code"`
 		Message string    `json:"message"`
 	}
-	e = &loci.Error{RetryAfter: loci.ParseRetryAfter(res.Header.Get("Retry-After"), time.Now())}
+	e = &loci.Error{RetryAfter: retryafter.Parse(res.Header.Get("Retry-After"), time.Now())}
 	if json.Unmarshal(body, &p) == nil && p.Code != "" {
 		e.Code, e.Message = p.Code, p.Message
 		return e, true

@@ -49,7 +49,7 @@ func TestErrorNamesDelayUnlessQuotaIsExceeded(t *testing.T) {
 		want    string
 	}{
 		{loci.CodeRateLimited, "Full.", 3 * time.Second, "loci: Full (rate_limited)\nTry again in 3 seconds.\n"},
-		{loci.CodeRateLimited, "Full.", loci.MaxRetryAfter, "loci: Full (rate_limited)\nTry again in 31 days.\n"},
+		{loci.CodeRateLimited, "Full.", 31 * 24 * time.Hour, "loci: Full (rate_limited)\nTry again in 31 days.\n"},
 		{loci.CodeUnavailable, "Full. Try again in 3 seconds.", 3 * time.Second,
 			"loci: Full. Try again in 3 seconds (unavailable)\n"},
 		{loci.CodeStorageFull, "Full.", time.Minute, "loci: Full (storage_full)\nTry again in 60 seconds.\n"},

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/retryafter"
 )
 
 // MaxResponse bounds the bytes of a document or response of a server.
@@ -111,7 +112,7 @@ func send(ctx context.Context, method, address, contentType string, body []byte)
 	case len(text) > MaxResponse:
 		return response{}, badServer(address, "its response has more than 64 KiB")
 	}
-	return response{res.StatusCode, loci.ParseRetryAfter(res.Header.Get("Retry-After"), time.Now()), text}, nil
+	return response{res.StatusCode, retryafter.Parse(res.Header.Get("Retry-After"), time.Now()), text}, nil
 }
 
 // newStatusError returns the error of a response that is not 2xx.

@@ -25,7 +25,7 @@ func TestRetryMessageHasTime(t *testing.T) {
 		{loci.CodeRateLimited, "Close one, and try again", 119 * time.Second,
 			"Close one, and try again. Try again in 119 seconds."},
 		{loci.CodeRateLimited, "Try again in 25 hours.", 25 * time.Hour, "Try again in 25 hours."},
-		{loci.CodeRateLimited, "Full.", loci.MaxRetryAfter, "Full. Try again in 31 days."},
+		{loci.CodeRateLimited, "Full.", 31 * 24 * time.Hour, "Full. Try again in 31 days."},
 		{loci.CodeRateLimited, "Full.", 0, "Full."},
 		{loci.CodeQuotaExceeded, "It ends on Monday.", time.Hour, "It ends on Monday."},
 		{loci.CodeStateConflict, "Another upload runs.", time.Hour, "Another upload runs."},

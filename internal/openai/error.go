@@ -11,7 +11,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/retryafter"
 )
 
 // An Error is a request that a service has not answered as asked.
@@ -70,7 +70,7 @@ func statusError(res *http.Response, body []byte) error {
 	case status/100 == 3:
 		text += ": redirects are not followed, name the address that it leads to"
 	case status == http.StatusTooManyRequests || status/100 == 5:
-		e.Transient, e.RetryAfter = true, loci.ParseRetryAfter(res.Header.Get("Retry-After"), time.Now())
+		e.Transient, e.RetryAfter = true, retryafter.Parse(res.Header.Get("Retry-After"), time.Now())
 		e.MayHaveRun = status/100 == 5 // a gateway has given up on a service that works
 	}
 	e.error = errors.New(text)
