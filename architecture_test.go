@@ -24,7 +24,7 @@ const module = "github.com/loci-memory/loci"
 
 // allowedImports lists each package and the packages of the module that it may import. A new arrow is a decision.
 var allowedImports = map[string][]string{
-	"":                               {},
+	"":                               {"internal/uuid"},
 	"client":                         {"", "internal/contextio", "internal/retryafter"},
 	"client/generate":                {"", "internal/op", "internal/service"},
 	"cmd/loci":                       {"internal/cli"},
@@ -46,6 +46,7 @@ var allowedImports = map[string][]string{
 	"internal/fence":         {},
 	"internal/pathglob":      {},
 	"internal/retryafter":    {},
+	"internal/uuid":          {},
 	"internal/capture":       {"", "internal/fence", "internal/secret"},
 	"internal/capture/spool": {"", "internal/capture"},
 	"internal/capture/delivery": {"", "internal/capture", "internal/capture/spool", "internal/contextio",
