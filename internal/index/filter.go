@@ -24,18 +24,9 @@ func allows(mask uint64, v uint8) bool { return mask == 0 || mask>>v&1 == 1 }
 
 // Matches reports whether the filter admits a document.
 func (f *Filter) Matches(a *DocAttributes) bool {
-	if !allows(f.Types, a.Type) || !allows(f.Statuses, a.Status) || !f.allowsCreated(a.Created) {
-		return false
-	}
-	if f.Atlases != nil && !slices.Contains(f.Atlases, a.Atlas) {
-		return false
-	}
-	for _, t := range f.Tags {
-		if !slices.Contains(a.Tags, t) {
-			return false
-		}
-	}
-	return true
+	return allows(f.Types, a.Type) && allows(f.Statuses, a.Status) && f.allowsCreated(a.Created) &&
+		(f.Atlases == nil || slices.Contains(f.Atlases, a.Atlas)) &&
+		!slices.ContainsFunc(f.Tags, func(tag string) bool { return !slices.Contains(a.Tags, tag) })
 }
 
 // SegmentFilter is a filter resolved against the tables of one segment. So a document costs a few look-ups at most. A
