@@ -3,18 +3,23 @@ package cli
 import (
 	"archive/tar"
 	"bytes"
+	"compress/gzip"
 	"context"
 	"database/sql"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/loci-memory/loci/internal/cli/console"
+	"github.com/loci-memory/loci/internal/server/backup"
 	"github.com/loci-memory/loci/internal/sqldb/sqlite"
 	"github.com/loci-memory/loci/internal/store/storetest"
 	"github.com/loci-memory/loci/internal/testenv"
@@ -41,6 +46,7 @@ func newBackup(t *testing.T) (dir, file string) {
 	execSQL(t, dir, `INSERT INTO oauth_codes (hash, user_id, sign_in, client_id, client_name, client_uri, redirect_uri,
 		challenge, resource, scope, workspaces, expires_at)
 		SELECT x'05', id, 'one', '', '', '', '', '', '', '', '[]', 5 FROM users`)
+	storetest.Database{Dir: dir}.ComputeChecksums(t)
 	expectText(t, run(exitOK, "backup", file), "Wrote "+file+": 0 memories, 1 workspace, 1 user, schema ")
 	return dir, file
 }
@@ -226,6 +232,52 @@ func TestRestoreRejectsDamagedBackup(t *testing.T) {
 	stale := t.TempDir() // SQLite would apply the log of another database to the restored one
 	testenv.NoError(t, os.WriteFile(filepath.Join(stale, "loci.db-wal"), []byte("x"), 0o600))
 	expectText(t, adminRunner(t, stale)(exitFailure, "backup", "restore", file), "it has loci.db-wal")
+}
+
+// A backup of an earlier schema, in which rows have no checksums, is verified and restored.
+func TestBackupOfEarlierSchemaIsRestored(t *testing.T) {
+	t.Parallel()
+	dir, file, to := t.TempDir(), filepath.Join(t.TempDir(), "loci.tar"), filepath.Join(t.TempDir(), "new")
+	packed := testenv.Must(os.Open("../store/testdata/schema/schema-3.db.gz"))(t)
+	defer packed.Close()
+	unpacked := testenv.Must(io.ReadAll(testenv.Must(gzip.NewReader(packed))(t)))(t)
+	testenv.NoError(t, os.WriteFile(filepath.Join(dir, sqlite.FileName), unpacked, 0o600))
+	adminRunner(t, dir)(exitOK, "backup", file)
+	expectText(t, runVerify(t, exitOK, file, nil), "schema 3")
+	expectText(t, adminRunner(t, to)(exitOK, "backup", "restore", file), "schema 3")
+	adminRunner(t, to)(exitOK, "migrate")
+}
+
+// A backup of a damaged database fails, and the last good one stays the last. Damaged rows are in it, and its
+// verification names them.
+func TestBackupOfDamagedDatabaseFails(t *testing.T) {
+	t.Parallel()
+	dir, file := newBackup(t)
+	run := adminRunner(t, dir)
+	at := testenv.Must(backup.Last(dir))(t)
+	storetest.Database{Dir: dir}.Exec(t, `UPDATE users SET name = 'Somebody'`)
+	damaged := filepath.Join(t.TempDir(), "loci.tar")
+	run(exitOK, "backup", damaged)
+	expectText(t, runVerify(t, exitOK, file, nil), "is whole")
+	expectText(t, runVerify(t, exitFailure, damaged, nil), "1 rows do not match", "of users", "an earlier backup")
+
+	testenv.NoError(t, os.Chtimes(filepath.Join(dir, backup.LastFile), at, at))
+	execSQL(t, dir, `PRAGMA wal_checkpoint(TRUNCATE)`)
+	path := filepath.Join(dir, sqlite.FileName)
+	root := testenv.Must(strconv.Atoi(storetest.Database{Dir: dir}.Query(t,
+		`SELECT rootpage FROM sqlite_schema WHERE name = 'sign_ins'`)[0]))(t)
+	b := testenv.Must(os.ReadFile(path))(t)
+	page := b[(root-1)*4096 : root*4096]
+	binary.BigEndian.PutUint16(page[3:], 0) // a leaf without rows: a copy of it is a whole database
+	testenv.NoError(t, os.WriteFile(path, b, 0o600))
+	lost := filepath.Join(t.TempDir(), "loci.tar")
+	expectText(t, run(exitFailure, "backup", lost), "the database is damaged", "loci admin check --repair")
+	if _, err := os.Stat(lost); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("there is a backup: %v", err)
+	}
+	if last := testenv.Must(backup.Last(dir))(t); !last.Equal(at) {
+		t.Errorf("the last backup was at %v, not %v", last, at)
+	}
 }
 
 func flipByte(b []byte, at int) []byte {

@@ -135,8 +135,8 @@ func testBackup(t *testing.T, open func(dir string) blob.Bucket) {
 	d := storetest.Database{Dir: x.dir}
 	d.Exec(t, `INSERT INTO jobs (kind, subject, due, attempts, error, created_at)
 		VALUES ('delete_object', '`+string(first)+`', 1, 0, '', 1), ('delete_object', 'other', 1, 0, '', 1)`)
-	d.Exec(t, `INSERT INTO metadata (name, value) VALUES ('settings', '{"blobs":"s3://other","plan":"pro"}')`)
-	d.Exec(t, `INSERT INTO metadata (name, value) VALUES ('file_secrets', '[]') ON CONFLICT DO NOTHING`)
+	d.Write(t, `INSERT INTO metadata (name, value) VALUES ('settings', '{"blobs":"s3://other","plan":"pro"}')`)
+	d.Write(t, `INSERT INTO metadata (name, value) VALUES ('file_secrets', '[]') ON CONFLICT DO NOTHING`)
 
 	archive, m, err := x.write(x.bucket)
 	if err != nil {

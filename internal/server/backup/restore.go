@@ -40,18 +40,27 @@ func IsBackup(from io.Reader) bool {
 	return err == nil && head.Name == manifestName
 }
 
-// Verify reads a backup to its end and compares it with its manifest. It
-// extracts the database to the temporary folder meanwhile.
+// Verify reads a backup to its end and compares it with its manifest, and the rows of its database with their checksums.
+// It extracts the database to the temporary folder meanwhile.
 func Verify(ctx context.Context, from io.Reader, progress Progress) (m Manifest, err error) {
 	dir, remove, err := stagingDir("", "")
 	if err != nil {
 		return m, err
 	}
 	defer remove()
-	return extract(ctx, from, dir, progress, func(_ sqlite.StoredFile, body io.Reader) error {
+	if m, err = extract(ctx, from, dir, progress, func(_ sqlite.StoredFile, body io.Reader) error {
 		_, err := io.Copy(io.Discard, body)
 		return err
-	})
+	}); err != nil {
+		return m, err
+	}
+	for _, verify := range []func(context.Context, string) error{sqlite.Verify, sqlite.VerifyRows} {
+		if err := verify(ctx, dir); err != nil {
+			return m, loci.Errorf(loci.CodeConflict, "the backup is as it was written, and its database was damaged "+
+				"before: %v. Use an earlier backup, or restore this one and run loci admin check", err)
+		}
+	}
+	return m, nil
 }
 
 // extract writes the database of a backup to a folder, and compares it with the manifest. Then it calls store with the

@@ -68,6 +68,63 @@ func Copy(ctx context.Context, dir, to string, progress func(done, total int64))
 	return err
 }
 
+// Verify reports the damage of the database in dir, which SQLite's check of the file finds.
+func Verify(ctx context.Context, dir string) error {
+	first, lines := "", 0
+	err := withFile(dir, func(c *conn) error {
+		return c.queryContext(ctx, `PRAGMA quick_check`, nil, func(r sqldb.Row) error {
+			var line string
+			if err := r.Scan(&line); err != nil || line == "ok" {
+				return err
+			}
+			if lines++; lines == 1 {
+				first = line
+			}
+			return nil
+		})
+	})
+	if err == nil && lines > 0 {
+		err = fmt.Errorf("%s: %s", filepath.Join(dir, FileName), first)
+	}
+	return err
+}
+
+// VerifyRows compares all rows of the database in dir with their checksums, and looks for the rows to which they refer.
+// An older schema has no checksums.
+func VerifyRows(ctx context.Context, dir string) error {
+	first, wrong := "", 0
+	err := withFile(dir, func(c *conn) error {
+		if schema, err := c.userVersion(); err != nil || schema != sqldb.LatestSchema {
+			return err
+		}
+		c.ctx = ctx
+		t := &sqldb.Tx{Conn: c, Ctx: ctx, Dialect: dialect}
+		for _, name := range sqldb.TableNames() {
+			for after := []any(nil); ctx.Err() == nil; {
+				list, last, err := sqldb.Tables()[name].Check(t, after, verifyBatchSize)
+				if err != nil {
+					return err
+				}
+				if wrong += len(list); first == "" && len(list) > 0 {
+					first = "row " + list[0].Key + " of " + name
+				}
+				if after = last; after == nil {
+					break
+				}
+			}
+		}
+		return ctx.Err()
+	})
+	if err == nil && wrong > 0 {
+		err = fmt.Errorf("%d rows do not match their checksums, or refer to rows that are gone: the first is %s", wrong,
+			first)
+	}
+	return err
+}
+
+// verifyBatchSize is the number of rows of one query of VerifyRows.
+const verifyBatchSize = 1000
+
 // ReadContents returns the engine, the schema and the row counts of the database in dir.
 func ReadContents(ctx context.Context, dir string) (s Contents, err error) {
 	s.Counts = map[string]int64{}
@@ -167,6 +224,12 @@ func EndSignIns(ctx context.Context, dir string) (signIns, grants int64, keys []
 				return err
 			}
 		}
+		hasChecksums := false
+		if err := c.QueryRow(`SELECT count(*) FROM pragma_table_info('metadata') WHERE name = 'row_checksum'`, nil,
+			[]any{&hasChecksums}); err != nil {
+			return err
+		}
+		c.isOld = !hasChecksums
 		if signIns, err = c.Exec(`DELETE FROM sign_ins`, nil); err != nil { // and the codes of their consents
 			return err
 		}

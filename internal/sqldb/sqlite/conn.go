@@ -21,6 +21,7 @@ type conn struct {
 	args        []driver.NamedValue // of the current statement, reused by the next
 	ctx         context.Context     // of the current transaction
 	busyTimeout time.Duration
+	isOld       bool // the schema is one without checksums
 }
 
 // A statement is a prepared statement of either driver.
@@ -42,9 +43,12 @@ func (c *conn) prepare(q string) (*statement, error) {
 	if len(c.prepared) >= maxPrepared {
 		c.closeStatements()
 	}
-	rewritten, err := sqldb.Rewrite(q, dialect)
-	if err != nil {
-		return nil, err
+	rewritten := &sqldb.Statement{Text: q}
+	if !c.isOld {
+		var err error
+		if rewritten, err = sqldb.Rewrite(q, dialect); err != nil {
+			return nil, err
+		}
 	}
 	raw, err := c.conn.Prepare(rewritten.Text)
 	if err != nil {
