@@ -70,7 +70,8 @@ func (c commands) verifyBackup() *cobra.Command {
 		Short: "Compare a backup with its manifest",
 		Long: "Reads a backup to its end and compares its files with the hashes in its manifest and database, and " +
 			"the rows of its\n" +
-			"database with the counts and their checksums. It lists the files of memories that were missing or damaged already. The\n" +
+			"database with the counts and their checksums. It lists the files of memories that were missing or " +
+			"damaged already. The\n" +
 			"database is in the temporary folder (TMPDIR) meanwhile. - is the standard input.",
 		Example: "loci admin backup verify /backup/loci.tar",
 		Args:    command.ExactArgs("FILE"),

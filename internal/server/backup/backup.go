@@ -82,8 +82,8 @@ func (s Source) Write(
 	}
 	for _, of := range []string{s.Data, dir} { // a copy is whole where pages of the database are lost
 		if err := sqlite.Verify(ctx, of); err != nil {
-			return m, loci.Errorf(loci.CodeConflict, "the database is damaged, so that a backup would lack what is lost: "+
-				"%v. Run loci admin check --repair; if it does not repair all, restore the last good backup", err)
+			return m, loci.Errorf(loci.CodeConflict, "the database is damaged, so that a backup would lack what is "+
+				"lost: %v. Run loci admin check --repair; if it does not repair all, restore the last good backup", err)
 		}
 	}
 	if m, err = newManifest(ctx, dir, s.Version); err != nil {

@@ -40,8 +40,8 @@ func IsBackup(from io.Reader) bool {
 	return err == nil && head.Name == manifestName
 }
 
-// Verify reads a backup to its end and compares it with its manifest, and the rows of its database with their checksums.
-// It extracts the database to the temporary folder meanwhile.
+// Verify reads a backup to its end and compares it with its manifest, and the rows of its database with their
+// checksums. It extracts the database to the temporary folder meanwhile.
 func Verify(ctx context.Context, from io.Reader, progress Progress) (m Manifest, err error) {
 	dir, remove, err := stagingDir("", "")
 	if err != nil {
