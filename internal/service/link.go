@@ -39,16 +39,14 @@ func (s *Service) VerifyAddress(ctx context.Context, actor *identity.Actor, in l
 	return loci.Empty{}, err
 }
 
-// CheckVerifyLink returns NotFound for a link of a mail that does not verify an address (any more).
-func (s *Service) CheckVerifyLink(ctx context.Context, token string) error {
-	_, err := s.linkEmail(ctx, accountdb.VerifyToken, token)
-	return err
+// CheckVerifyLink returns the address that the link of a mail verifies, or NotFound for one that does not (any more).
+func (s *Service) CheckVerifyLink(ctx context.Context, token string) (loci.Email, error) {
+	return s.linkEmail(ctx, accountdb.VerifyToken, token)
 }
 
-// CheckResetLink returns NotFound for a link that does not reset a password (any more).
-func (s *Service) CheckResetLink(ctx context.Context, token string) error {
-	_, err := s.linkEmail(ctx, accountdb.ResetToken, token)
-	return err
+// CheckResetLink returns the address of the user whose password a link resets, or NotFound.
+func (s *Service) CheckResetLink(ctx context.Context, token string) (loci.Email, error) {
+	return s.linkEmail(ctx, accountdb.ResetToken, token)
 }
 
 // linkEmail returns the address to which the mail of a link went. It is NotFound for a link that cannot be used.

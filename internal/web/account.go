@@ -151,13 +151,14 @@ func checkVerifyLink(v *visit) error { return v.checkLink(v.h.Service.CheckVerif
 func checkResetLink(v *visit) error  { return v.checkLink(v.h.Service.CheckResetLink) }
 
 // checkLink refuses a link that does not work. It does not use the link up.
-func (v *visit) checkLink(check func(ctx context.Context, token string) error) error {
+func (v *visit) checkLink(check func(ctx context.Context, token string) (loci.Email, error)) error {
 	token := v.Values["token"]
 	if token == "" {
 		v.Closed = true
 		return loci.Errorf(loci.CodeNotFound, "The link is not complete: open the whole link.")
 	}
-	err := check(v.r.Context(), token)
+	email, err := check(v.r.Context(), token)
+	v.Account = string(email)
 	v.Closed = v.Closed || err != nil
 	return err
 }

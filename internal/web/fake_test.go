@@ -118,11 +118,11 @@ func (s *fakeService) checkLink(token string) error {
 	return nil
 }
 
-func (s *fakeService) CheckVerifyLink(_ context.Context, token string) error {
-	return s.checkLink(token)
+func (s *fakeService) CheckVerifyLink(_ context.Context, token string) (loci.Email, error) {
+	return "ann@example.com", s.checkLink(token)
 }
-func (s *fakeService) CheckResetLink(_ context.Context, token string) error {
-	return s.checkLink(token)
+func (s *fakeService) CheckResetLink(_ context.Context, token string) (loci.Email, error) {
+	return "ann@example.com", s.checkLink(token)
 }
 
 func (s *fakeService) Verify(_ context.Context, _ *identity.Actor, in loci.VerifyAddress) (loci.Empty, error) {

@@ -156,8 +156,10 @@ func TestLinksOfMailsWorkByButton(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t, true)
 	for range 3 { // the scanner of a mailbox
-		b.get("/verify?token=t1").expect(t, 200, "/verify?token=t1", "Confirm the address", `value="t1"`)
-		b.get("/reset?token=t2").expect(t, 200, "/reset?token=t2", "New password", `value="t2"`)
+		b.get("/verify?token=t1").expect(t, 200, "/verify?token=t1", "Confirm the address", `value="t1"`,
+			"Loci knows that <strong><bdi>ann@example.com</bdi></strong> is yours")
+		b.get("/reset?token=t2").expect(t, 200, "/reset?token=t2", "New password", `value="t2"`,
+			"for the account <strong><bdi>ann@example.com</bdi></strong>")
 	}
 	if len(b.used) > 0 {
 		t.Errorf("a GET uses %v up", b.used)

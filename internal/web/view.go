@@ -32,6 +32,7 @@ type view struct {
 	Sent           bool   // the mail that verifies the address was sent again
 	Open           bool   // anybody may register
 	ByInvitation   bool   // the holder of an invitation or a referral may register
+	Account        string // the address of the account that a link belongs to
 	NoUsers        bool   // the server has no account yet
 	UnknownRef     bool   // the referral code of the link is unknown, and not needed
 	Key            string // a new API key

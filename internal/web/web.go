@@ -35,9 +35,10 @@ type Options struct {
 type Service interface {
 	// CheckSetup returns nil if the token of a setup link makes the first account.
 	CheckSetup(ctx context.Context, token string) error
-	// CheckVerifyLink and CheckResetLink return nil if the token of the link of a mail can be used. They do not use it.
-	CheckVerifyLink(ctx context.Context, token string) error
-	CheckResetLink(ctx context.Context, token string) error
+	// CheckVerifyLink and CheckResetLink return the address of the account if the token of the link of a mail can be used.
+	// They do not use it.
+	CheckVerifyLink(ctx context.Context, token string) (loci.Email, error)
+	CheckResetLink(ctx context.Context, token string) (loci.Email, error)
 	// CheckRegistration returns nil if the policy of the server allows a registration with these links.
 	CheckRegistration(ctx context.Context, ref loci.ReferralCode, invitation loci.InvitationToken) error
 	// CheckReferral returns NotFound for a referral code that is no user's. The attempts of an address are bounded.
