@@ -14,7 +14,7 @@ func (AgentStatus) Rule() Rule { return Rule{Enum: enumValues(AgentActive, Agent
 
 // An Agent is the trusted identity of an agent: the API key of its owner proves it.
 type Agent struct {
-	ID           ID          `json:"id" jsonschema:"agt_ and 32 hexadecimal digits"`
+	ID           ID          `json:"id" id:"agent" jsonschema:"agt_ and 32 hexadecimal digits"`
 	WorkspaceIDs []ID        `json:"workspaceIds" jsonschema:"Workspaces of both the owner and you" show:"-"`
 	Name         string      `json:"name" jsonschema:"The name of the key"`
 	SourceName   string      `json:"sourceName,omitzero" jsonschema:"The source that it last named in a session"`

@@ -135,7 +135,7 @@ type Memory struct {
 	Status      MemoryStatus `json:"status" show:"unless=active" write:"show"`
 	Version     int          `json:"version" jsonschema:"Increases by one with each change" show:"-" write:"show"`
 	CreatedBy   ID           `json:"createdBy" jsonschema:"The user who created it" show:"-"`
-	AgentID     ID           `json:"agentId,omitzero" jsonschema:"The agent that created it" show:"-"`
+	AgentID     ID           `json:"agentId,omitzero" id:"agent" jsonschema:"The agent that created it" show:"-"`
 	SessionID   ID           `json:"sessionId,omitzero" jsonschema:"The session that it was made in" show:"-"`
 	CreatedAt   Time         `json:"createdAt" show:"-"`
 	UpdatedAt   Time         `json:"updatedAt"`

@@ -46,7 +46,7 @@ var ReceiptStates = Machine[ReceiptStatus]{"message", []Move[ReceiptStatus]{
 
 // A MessageSender is the agent that sent a message.
 type MessageSender struct {
-	AgentID ID     `json:"agentId"`
+	AgentID ID     `json:"agentId" id:"agent"`
 	Name    string `json:"name" jsonschema:"The name of its key"`
 }
 
@@ -55,7 +55,7 @@ type Message struct {
 	ID          ID            `json:"id" jsonschema:"UUIDv7" write:"show"`
 	WorkspaceID ID            `json:"workspaceId" id:"workspace" write:"show"`
 	From        MessageSender `json:"from"`
-	To          ID            `json:"to,omitzero" jsonschema:"The agent, if it is not a broadcast"`
+	To          ID            `json:"to,omitzero" id:"agent" jsonschema:"The agent, if it is not a broadcast"`
 	Broadcast   bool          `json:"broadcast,omitzero" show:"unless=false"`
 	Subject     string        `json:"subject"`
 	Content     string        `json:"content" show:"text"`
@@ -89,7 +89,7 @@ type SendMessage struct {
 
 // A Recipient is an agent that a message was sent to.
 type Recipient struct {
-	AgentID ID `json:"agentId"`
+	AgentID ID `json:"agentId" id:"agent"`
 }
 
 // A MessageSkip is the reason why a broadcast left out an agent.
@@ -103,7 +103,7 @@ func (MessageSkip) Rule() Rule { return Rule{Enum: enumValues(SkipInboxFull)} }
 
 // A SkippedRecipient is an agent that a broadcast left out.
 type SkippedRecipient struct {
-	AgentID ID          `json:"agentId"`
+	AgentID ID          `json:"agentId" id:"agent"`
 	Reason  MessageSkip `json:"reason"`
 }
 
@@ -153,7 +153,7 @@ const (
 // An AgentEvent is one event of agent.events: ready with agentId and unread, message.created with message, heartbeat
 // and auth.revoked with nothing.
 type AgentEvent struct {
-	AgentID ID              `json:"agentId,omitzero" jsonschema:"Of ready: the agent that listens"`
+	AgentID ID              `json:"agentId,omitzero" id:"agent" jsonschema:"Of ready: the agent that listens"`
 	Unread  *[]InboxMessage `json:"unread,omitzero" jsonschema:"Of ready: its oldest unread messages, oldest first"`
 	Message *Message        `json:"message,omitzero" jsonschema:"Of message.created"`
 

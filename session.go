@@ -111,7 +111,7 @@ type Session struct {
 	Status      SessionStatus `json:"status" write:"show"`
 	Archived    bool          `json:"archived" show:"unless=false" write:"show"`
 	UserID      ID            `json:"userId"`
-	AgentID     ID            `json:"agentId,omitzero"`
+	AgentID     ID            `json:"agentId,omitzero" id:"agent"`
 	Summary     string        `json:"summary,omitzero" jsonschema:"Markdown"`
 	Snapshot    string        `json:"snapshot,omitzero" jsonschema:"What finalize wrote, as Markdown; lists omit it" show:"text"`
 	MemoryID    ID            `json:"memoryId,omitzero" jsonschema:"The memory of the unit finalized last" write:"show"`
@@ -165,7 +165,7 @@ type HistoryStep struct {
 	At          Time          `json:"at"`
 	Action      SessionAction `json:"action"`
 	UserID      ID            `json:"userId,omitzero"`
-	AgentID     ID            `json:"agentId,omitzero"`
+	AgentID     ID            `json:"agentId,omitzero" id:"agent"`
 	CandidateID ID            `json:"candidateId,omitzero"`
 	UnitID      ID            `json:"unitId,omitzero"`
 	MemoryID    ID            `json:"memoryId,omitzero"`

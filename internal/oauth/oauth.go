@@ -64,7 +64,7 @@ func (s *Server) Routes() []httpapi.Route {
 		return httpapi.Route{Pattern: "GET " + path, Handler: h, Reason: "It is a document of OAuth.",
 			Describe: describe, CORS: httpapi.CORSAny}
 	}
-	return []httpapi.Route{
+	routes := []httpapi.Route{
 		document(resourcePath, resource, describeDocument("oauth.resource",
 			"Describe the protected resource (RFC 9728)")),
 		document(resourcePath+"/mcp", resource, describeDocument("oauth.mcpResource",
@@ -74,5 +74,16 @@ func (s *Server) Routes() []httpapi.Route {
 		endpoint("token", s.token, describeToken),
 		endpoint("revoke", s.revoke, describeRevoke),
 		endpoint("register", s.register, describeRegister),
+		document("/mcp"+resourcePath, resource, nil),
 	}
+	for _, path := range otherServerPaths {
+		routes = append(routes, document(path, server, nil))
+	}
+	return routes
 }
+
+// otherServerPaths are the places at which clients look for the authorization server, beside the one of RFC 8414: the
+// place of OpenID Connect, and those that follow from the path of /mcp.
+var otherServerPaths = []string{"/.well-known/oauth-authorization-server/mcp", "/.well-known/openid-configuration",
+	"/.well-known/openid-configuration/mcp", "/mcp/.well-known/oauth-authorization-server",
+	"/mcp/.well-known/openid-configuration"}

@@ -2,6 +2,7 @@ package op
 
 import (
 	"reflect"
+	"strings"
 	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -22,7 +23,7 @@ func (s *schemaCache) schemaOf(t reflect.Type) *jsonschema.Schema {
 		free := &jsonschema.Schema{Type: "object", AdditionalProperties: &jsonschema.Schema{}}
 		applyRule(free, loci.Metadata{}.Rule())
 		s.byType = map[reflect.Type]*jsonschema.Schema{timeType: {Type: "string", Format: "date-time"},
-			metadataType: free}
+			idType: {Type: "string", Format: "uuid"}, metadataType: free}
 	}
 	if cached := s.byType[t]; cached != nil {
 		return cached.CloneSchemas()
@@ -49,11 +50,22 @@ func (s *schemaCache) schemaOf(t reflect.Type) *jsonschema.Schema {
 	}
 	if t.Kind() == reflect.Struct {
 		made.Title = t.Name()
+		dropFormatOfAgents(made, t)
 	}
 	if t.Name() != "" && t.PkgPath() != "" {
 		s.byType[t] = made
 	}
 	return made.CloneSchemas()
+}
+
+// dropFormatOfAgents removes the format from the ids of agents in a struct: they are no UUIDs.
+func dropFormatOfAgents(s *jsonschema.Schema, t reflect.Type) {
+	for _, f := range reflect.VisibleFields(t) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if p := s.Properties[name]; p != nil && f.Tag.Get("id") == "agent" {
+			EachSchema(p, func(s *jsonschema.Schema) { s.Format = "" })
+		}
+	}
 }
 
 // memberSchemas returns the known schemas of the types in t only: the library copies every given schema. It handles an

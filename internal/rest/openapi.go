@@ -95,6 +95,10 @@ func (s *openAPIBuilder) build(url, serviceVersion string) jsonObject {
 			"securitySchemes": jsonObject{
 				"bearer": jsonObject{"type": "http", "scheme": "bearer",
 					"description": "An API key (" + loci.KeyPrefix + "...) or an access token"},
+				"oauth2": jsonObject{"type": "oauth2", "description": "An access token of a program, sent as bearer",
+					"flows": jsonObject{"authorizationCode": jsonObject{
+						"authorizationUrl": url + httpapi.AuthorizePath, "tokenUrl": url + "/oauth/token",
+						"refreshUrl": url + "/oauth/token", "scopes": oauthScopes}}},
 				"fileToken": jsonObject{"type": "http", "scheme": "bearer", "bearerFormat": "JWT",
 					"description": "A token of file.exchange, for files alone"},
 				"cookie": jsonObject{"type": "apiKey", "in": "cookie", "name": s.cookie,
@@ -119,11 +123,19 @@ func securityRequirements(a op.Access) []jsonObject {
 		return []jsonObject{}
 	case op.Agent:
 		return []jsonObject{{"bearer": []string{}}}
+	case op.Person:
+		return append(anyCredential, jsonObject{"oauth2": []string{"mcp", "account"}})
 	case op.File:
 		return []jsonObject{{"fileToken": []string{}}}
 	}
-	return []jsonObject{{"bearer": []string{}}, {"cookie": []string{}}}
+	return append(anyCredential, jsonObject{"oauth2": []string{"mcp"}})
 }
+
+var (
+	anyCredential = slices.Clip([]jsonObject{{"bearer": []string{}}, {"cookie": []string{}}})
+	oauthScopes   = jsonObject{"mcp": "The workspaces that the person chose",
+		"account": "Beside mcp, for programs of the person's own device: everything that the person may do"}
+)
 
 var accessDescriptions = map[op.Access]string{
 	op.Public:  "It needs no credential.",

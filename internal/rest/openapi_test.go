@@ -6,6 +6,8 @@ import (
 	"flag"
 	"net/http/httptest"
 	"os"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/loci-memory/loci/internal/oauth"
@@ -58,6 +60,69 @@ func TestOpenAPIIsDeterministic(t *testing.T) {
 	t.Parallel()
 	if one := document(t, fullOptions()); !bytes.Equal(one, document(t, fullOptions())) {
 		t.Error("two servers describe themselves differently")
+	}
+}
+
+// TestOpenAPIDescribesIDs checks each field and parameter with an id: they are UUIDs, but for those of agents and of
+// OAuth clients.
+func TestOpenAPIDescribesIDs(t *testing.T) {
+	t.Parallel()
+	var d any
+	testenv.NoError(t, json.Unmarshal(document(t, fullOptions()), &d))
+	seen := map[string]int{}
+	check := func(name, where string, schema map[string]any) {
+		if items, isList := schema["items"].(map[string]any); isList {
+			schema = items
+		}
+		free := strings.Contains(strings.ToLower(where), "agent") && name == "id" || strings.Contains(name, "gent") ||
+			strings.HasPrefix(where, "GrantClient")
+		isID := name == "id" || !strings.HasPrefix(name, "X-") && strings.HasSuffix(name, "Id") || strings.HasSuffix(name, "Ids") ||
+			strings.HasSuffix(name, "_id")
+		if !isID || strings.HasPrefix(where, "oauth.") || strings.HasPrefix(where, "page.") ||
+			slices.Contains([]string{"requestId", "externalId", "sourceEventId", "eventId", "inputEventIds"}, name) ||
+			schema["type"] != "string" {
+			return // an id that its sender chose
+		}
+		format, _ := schema["format"].(string)
+		if seen[format]++; (format == "uuid") == free {
+			t.Errorf("%s of %s has the format %q", name, where, format)
+		}
+	}
+	var walk func(where string, v any)
+	walk = func(where string, v any) {
+		switch v := v.(type) {
+		case []any:
+			for _, x := range v {
+				walk(where, x)
+			}
+		case map[string]any:
+			if id, ok := v["operationId"].(string); ok {
+				where = id
+			}
+			if schema, ok := v["schema"].(map[string]any); ok && v["in"] != nil {
+				check(v["name"].(string), where, schema)
+			}
+			properties, _ := v["properties"].(map[string]any)
+			for name, schema := range properties {
+				if schema, ok := schema.(map[string]any); ok {
+					check(name, where, schema)
+				}
+			}
+			for name, x := range v {
+				switch {
+				case where == "schemas":
+					walk(name, x)
+				case name == "schemas":
+					walk(name, x)
+				default:
+					walk(where, x)
+				}
+			}
+		}
+	}
+	walk("", d)
+	if seen["uuid"] < 100 || seen[""] < 8 {
+		t.Errorf("the formats of ids are %v", seen)
 	}
 }
 

@@ -331,14 +331,25 @@ func TestOAuthDocumentsFollowThePublicURL(t *testing.T) {
 	t.Parallel()
 	url, _, _, _ := start(t, map[string]string{"public-url": "https://loci.example.org/", "oauth-cimd": "on"})
 	w := &oauthWorld{t: t, url: url}
+	texts := map[string]string{}
 	for _, path := range []string{"/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/mcp",
-		"/.well-known/oauth-authorization-server"} {
+		"/mcp/.well-known/oauth-protected-resource", "/.well-known/oauth-authorization-server",
+		"/.well-known/oauth-authorization-server/mcp", "/.well-known/openid-configuration",
+		"/.well-known/openid-configuration/mcp", "/mcp/.well-known/oauth-authorization-server",
+		"/mcp/.well-known/openid-configuration"} {
 		got := w.send("GET", path, "", "Host: loci.example.org", "X-Forwarded-Host: evil.example",
 			"X-Forwarded-Proto: http", "Origin: https://anywhere.example")
 		if got.status != 200 || strings.Contains(got.text, "evil") || !strings.Contains(got.text, `"https://loci.example.org"`) ||
 			strings.Contains(got.text, `example.org/"`) || got.header.Get("Access-Control-Allow-Origin") != "*" ||
 			got.header.Get("Set-Cookie") != "" || got.header.Get("Content-Type") != "application/json" {
 			t.Errorf("%s: %d %v %s", path, got.status, got.header, got.text)
+		}
+		kind := map[bool]string{true: "resource", false: "server"}[strings.Contains(path, "protected")]
+		if texts[kind] == "" {
+			texts[kind] = got.text
+		}
+		if got.text != texts[kind] {
+			t.Errorf("%s has another document: %s", path, got.text)
 		}
 		if again := w.send("GET", path, "", "If-None-Match: "+got.header.Get("ETag")); again.status != 304 {
 			t.Errorf("%s: %d", path, again.status)
@@ -351,7 +362,7 @@ func TestOAuthDocumentsFollowThePublicURL(t *testing.T) {
 		""); got.object(t)["client_id_metadata_document_supported"] != true {
 		t.Error(got.text)
 	}
-	for _, path := range []string{"/.well-known/openid-configuration", "/.well-known/oauth-authorization-server/mcp"} {
+	for _, path := range []string{"/.well-known/oauth-authorization-server/other", "/.well-known/jwks.json"} {
 		if got := w.send("GET", path, ""); got.status != 404 || !strings.Contains(got.text, `"not_found"`) {
 			t.Errorf("%s: %d %s", path, got.status, got.text)
 		}
