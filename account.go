@@ -286,8 +286,7 @@ type AccountStatus struct {
 	Totals     Totals          `json:"totals"`
 }
 
-// A Grant is what a user lets an OAuth client do, with tokens that it refreshes: it uses some of the user's workspaces,
-// or with the scope account whatever the user may.
+// A Grant lets an OAuth client use some workspaces of a user, or with the scope account whatever the user may.
 type Grant struct {
 	ID           ID               `json:"id" jsonschema:"UUIDv7"`
 	Client       GrantClient      `json:"client"`

@@ -53,7 +53,7 @@ func openAndConsent(address string) (string, error) {
 		return "", err
 	}
 	err = b.submit("/oauth/authorize", url.Values{"decision": {cmp.Or(os.Getenv("DECISION"), "allow")},
-		"workspaces": b.workspaces(os.Getenv("TICK"))})
+		"reach": {cmp.Or(os.Getenv("REACH"), "workspaces")}, "workspaces": b.workspaces(os.Getenv("TICK"))})
 	return b.page, err
 }
 

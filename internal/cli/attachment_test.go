@@ -167,14 +167,14 @@ func (d *testTerminal) signIn(t *testing.T, url string) {
 	testenv.NoError(t, err)
 }
 
-func TestFilesNeedAnAPIKey(t *testing.T) {
+func TestFilesNeedLoginForEverything(t *testing.T) {
 	t.Parallel()
 	d := newRealTerminal(t)
 	const url = "http://127.0.0.1:1"
 	d.signIn(t, url)
 	for _, line := range []string{"attachment add x --memory " + fakeID, "attachment get " + fakeID,
 		"attachment remove --yes " + fakeID, "file exchange"} {
-		d.expectRun(t, exitFailure, "loci login "+url+" --key -", strings.Fields(line)...)
+		d.expectRun(t, exitFailure, "loci login "+url+" and allow everything", strings.Fields(line)...)
 	}
 }
 

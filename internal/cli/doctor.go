@@ -293,9 +293,9 @@ func (p *program) checkService(ctx context.Context, d *doctorReport, caller op.C
 }
 
 // checkFiles asks for an upload to a memory that nobody has: a server whose file store answers does not find it. A
-// login by browser cannot ask.
+// login for some workspaces cannot ask.
 func checkFiles(ctx context.Context, d *doctorReport, t target, c *client.Client) {
-	if t.tokens != nil {
+	if t.checkFiles() != nil {
 		return
 	}
 	_, err := c.AttachmentUpload(ctx, loci.UploadAttachment{MemoryID: loci.NewID(time.Now()), FileName: "doctor",

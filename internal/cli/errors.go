@@ -87,8 +87,8 @@ func (p *program) errorText(e *loci.Error) string {
 	case e.Code == loci.CodeInvalidKey && p.currentTarget.tokens != nil:
 		return fmt.Sprintf("The login for %s has ended: sign in again: loci login %[1]s", p.currentTarget.url)
 	case e.Code == loci.CodeInsufficientScope && p.currentTarget.tokens != nil:
-		return fmt.Sprintf("This command needs an API key, because the login by browser reaches only the workspaces "+
-			"that you chose: create a key at %s, and run loci login %[1]s --key -", p.currentTarget.url)
+		return fmt.Sprintf("The login for %s reaches only the workspaces that you chose: run loci login %[1]s and "+
+			"allow everything that you may do", p.currentTarget.url)
 	case e.Code == loci.CodeRevoked:
 		return fmt.Sprintf("This key was revoked at %s: use loci login %[1]s with another one, or set LOCI_API_KEY",
 			p.currentTarget.url)

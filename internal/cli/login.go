@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -12,39 +13,48 @@ import (
 	"github.com/loci-memory/loci/internal/cli/command"
 	"github.com/loci-memory/loci/internal/cli/format"
 	"github.com/loci-memory/loci/internal/cli/profile"
+	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/server"
+	"github.com/loci-memory/loci/internal/service"
 )
 
 func (p *program) login() *cobra.Command {
 	var key string
-	var noBrowser bool
+	var noBrowser, workspaces bool
 	cmd := &cobra.Command{
 		Use:   "login <url>",
 		Short: "Sign in to a server",
 		Long: "Signs in to a server, so that every command and loci mcp work there. The browser opens:\n" +
-			"sign in and choose the workspaces that this program may use. With --key it stores an API key\n" +
-			"instead, which reaches all of them. The login is stored in the keyring of the system, or\n" +
-			"without one in a file that only you can read.\n" +
+			"sign in, and choose whether commands may do everything that you may do, or use some workspaces.\n" +
+			"With --workspaces the page offers workspaces alone. With --key the command stores an API key\n" +
+			"instead of using the browser. The login is stored in the keyring of the system, or without one\n" +
+			"in a file that only you can read.\n" +
 			"With --no-browser open the printed address yourself. The sign-in ends at a port of this\n" +
 			"machine. From another machine forward that port (ssh -L 1234:127.0.0.1:1234), or paste the\n" +
 			"address at which the browser ends.",
 		Example: "loci login https://loci.example.org\n" +
 			"loci login https://loci.example.org --no-browser\n" +
+			"loci login https://loci.example.org --workspaces\n" +
 			"loci login http://127.0.0.1:7007 --key - < key.txt",
 		Args: command.ExactArgs("<url>"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			server := serverOf(args[0])
+			url := serverOf(args[0])
 			if !cmd.Flags().Changed("key") {
-				return p.logInByBrowser(cmd.Context(), server, !noBrowser)
+				return p.logInByBrowser(cmd.Context(), url, !noBrowser, !workspaces)
 			}
 			if noBrowser {
 				return command.UsageError("--no-browser and --key exclude each other")
 			}
-			return p.logIn(cmd.Context(), server, key)
+			if workspaces {
+				return command.UsageError("--workspaces and --key exclude each other: a key reaches all of them")
+			}
+			return p.logIn(cmd.Context(), url, key)
 		},
 	}
 	cmd.Flags().StringVar(&key, "key", "",
 		"Store an API key, read from the terminal or the standard input: `-`")
 	cmd.Flags().BoolVar(&noBrowser, "no-browser", false, "Only print the address of the sign-in")
+	cmd.Flags().BoolVar(&workspaces, "workspaces", false, "Ask for some workspaces, and not for everything")
 	return cmd
 }
 
@@ -66,9 +76,35 @@ func (p *program) finishLogin(ctx context.Context, t target, l profile.Login) er
 		}
 		return err
 	}
-	return p.PrintResult(loginResult{true, l.URL, kindOf(&l), where, user},
-		fmt.Sprintf("Signed in to %s as %s. The %s is stored in %s.\n", l.URL, format.StripControl(user.Email, false),
-			kindOf(&l), where))
+	text := fmt.Sprintf("Signed in to %s as %s. The %s is stored in %s.\n", l.URL,
+		format.StripControl(user.Email, false), kindOf(&l), where)
+	if l.ByBrowser() && !t.reachesAccount {
+		text += "It reaches the workspaces that you chose, and no keys, files and agents.\n"
+	}
+	waiting := p.countLocal(ctx)
+	if waiting > 0 {
+		text += fmt.Sprintf("This device has %s: loci push copies them to the server.\n",
+			format.Plural(waiting, "memory of its own", "memories of its own"))
+	}
+	return p.PrintResult(loginResult{true, l.URL, kindOf(&l), where, user, waiting}, text)
+}
+
+// countLocal returns the number of memories in the database of this device. Without one, or where it cannot be read,
+// it is 0.
+func (p *program) countLocal(ctx context.Context) int64 {
+	dir := p.localDir()
+	if !server.HasLocal(dir) {
+		return 0
+	}
+	caller, end, err := p.openLocal(ctx, dir, true)
+	if err != nil {
+		return 0
+	}
+	status, err := op.Do(ctx, caller, &op.Call{Transport: "command"}, service.AccountStatus, loci.Empty{})
+	if errors.Join(err, end()) != nil {
+		return 0
+	}
+	return status.Totals.Memories
 }
 
 // storeLogin stores the login if the server accepts its credential. It ends the grant that the login replaces.
@@ -102,6 +138,8 @@ type loginResult struct {
 	Kind string    `json:"kind"`
 	Kept string    `json:"kept"`
 	User loci.User `json:"user"`
+	// Local is the number of memories on this device.
+	Local int64 `json:"localMemories"`
 }
 
 // kindOf returns the kind of credential of a login: key or token.

@@ -14,8 +14,8 @@ import (
 	"github.com/loci-memory/loci/internal/oauthclient"
 )
 
-// logInByBrowser signs a person in and stores the tokens.
-func (p *program) logInByBrowser(ctx context.Context, url string, browse bool) error {
+// logInByBrowser signs a person in and stores the tokens. With account it asks for everything that the person may do.
+func (p *program) logInByBrowser(ctx context.Context, url string, browse, account bool) error {
 	if p.profile().Path == "" {
 		return profile.ErrNoHome
 	}
@@ -31,11 +31,12 @@ func (p *program) logInByBrowser(ctx context.Context, url string, browse bool) e
 	if err != nil {
 		return err
 	}
-	tokens, err := p.signIn(ctx, s, c, browse)
+	tokens, err := p.signIn(ctx, s, c, browse, account)
 	if err != nil {
 		return err
 	}
-	return p.finishLogin(ctx, target{url: s.Issuer, key: tokens.Access, plainHTTP: p.plainHTTP},
+	return p.finishLogin(ctx, target{url: s.Issuer, key: tokens.Access, plainHTTP: p.plainHTTP,
+		reachesAccount: tokens.Account},
 		profile.Login{Client: &c, Tokens: &tokens})
 }
 
@@ -51,9 +52,9 @@ func (p *program) registeredClient(ctx context.Context, s oauthclient.Server) (o
 }
 
 // signIn opens the browser and waits for the person.
-func (p *program) signIn(ctx context.Context, s oauthclient.Server, c oauthclient.Client, browse bool) (
-	oauthclient.Tokens, error) {
-	in, err := s.Start(c)
+func (p *program) signIn(ctx context.Context, s oauthclient.Server, c oauthclient.Client,
+	browse, account bool) (oauthclient.Tokens, error) {
+	in, err := s.Start(c, account)
 	if err != nil {
 		return oauthclient.Tokens{}, err
 	}

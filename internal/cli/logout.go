@@ -55,5 +55,10 @@ func (p *program) logOut(ctx context.Context) error {
 	case result.Revoked != nil:
 		text = "Signed out here and at " + url + "."
 	}
+	if next, _, err := p.locateTarget(); err == nil && next.url != "" {
+		text += "\nCommands use " + next.url + " now (" + next.reason + ")."
+	} else if err == nil {
+		text += "\nCommands use the memories on this device now."
+	}
 	return p.PrintResult(result, text+"\n")
 }

@@ -28,6 +28,8 @@ type target struct {
 	url    string // of the server; empty means this device
 	key    string
 	tokens *profile.Tokens // of a login by browser, in place of key
+	// reachesAccount means that the tokens reach everything that the person may do.
+	reachesAccount bool
 	// tokenSource replaces that of tokens, if not nil.
 	tokenSource client.TokenSource
 	account     string // names the account among those of the server; a key may do so
@@ -115,7 +117,7 @@ func (t *target) useLogin(s profile.Store, login *profile.Login) error {
 		return err
 	}
 	if t.key = login.Key; login.ByBrowser() {
-		t.tokens = s.Tokens(login)
+		t.tokens, t.reachesAccount = s.Tokens(login), login.Tokens != nil && login.Tokens.Account
 	}
 	return nil
 }
@@ -211,11 +213,11 @@ func (p *program) openRecords(ctx context.Context) (r records.Reader, end func()
 
 // checkFiles returns an error if the credential of the target cannot be exchanged for a token for files.
 func (t target) checkFiles() error {
-	if t.tokens == nil {
+	if t.tokens == nil || t.reachesAccount {
 		return nil
 	}
-	return loci.Errorf(loci.CodeForbidden, "Files need an API key, and the login for %s is by browser: create a key "+
-		"at %[1]s, and run loci login %[1]s --key -, or set LOCI_URL and LOCI_API_KEY", t.url)
+	return loci.Errorf(loci.CodeForbidden, "The login for %s reaches only the workspaces that you chose, and no "+
+		"files: run loci login %[1]s and allow everything that you may do", t.url)
 }
 
 // newClient returns a client of the target's server.

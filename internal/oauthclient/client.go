@@ -26,6 +26,7 @@ type Tokens struct {
 	Access    string    `json:"access"`
 	Refresh   string    `json:"refresh"`
 	ExpiresAt time.Time `json:"expiresAt"`
+	Account   bool      `json:"account,omitzero"` // they reach everything that the person may do
 }
 
 // ErrEnded reports that the grant has ended: the person must sign in again.
@@ -146,15 +147,20 @@ func requestTokens(ctx context.Context, endpoint string, form url.Values) (Token
 	if err := postForm(ctx, endpoint, form, &out); err != nil {
 		return Tokens{}, err
 	}
+	var scopes []string
+	if out.Scope != nil {
+		scopes = strings.Fields(*out.Scope)
+	}
 	switch {
 	case !isToken(out.Access) || out.Refresh != "" && !isToken(out.Refresh) || !strings.EqualFold(out.Type, "bearer"):
 		return Tokens{}, badServer(endpoint, "its response has no bearer token")
-	case out.Scope != nil && !slices.Contains(strings.Fields(*out.Scope), scope):
+	case out.Scope != nil && !slices.Contains(scopes, scope):
 		return Tokens{}, badServer(endpoint, "its token lacks the scope "+scope)
 	case out.ExpiresIn < 1 || out.ExpiresIn > 10*365*24*3600:
 		return Tokens{}, badServer(endpoint, "its response does not say when the token ends")
 	}
-	return Tokens{out.Access, out.Refresh, began.Add(time.Duration(out.ExpiresIn) * time.Second).UTC().Round(0)}, nil
+	return Tokens{out.Access, out.Refresh, began.Add(time.Duration(out.ExpiresIn) * time.Second).UTC().Round(0),
+		slices.Contains(scopes, accountScope)}, nil
 }
 
 // isToken reports whether a text can be sent as a token: printable ASCII of bounded length.

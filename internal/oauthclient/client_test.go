@@ -28,7 +28,7 @@ func signIn(t *testing.T, s *oauthtest.Server, visit func(in *SignIn)) (Client, 
 	if err != nil {
 		return Client{}, Tokens{}, err
 	}
-	in := testenv.Must(server.Start(c))(t)
+	in := testenv.Must(server.Start(c, true))(t)
 	defer in.Close()
 	go visit(in)
 	tokens, err := in.Wait(t.Context())
@@ -68,7 +68,7 @@ func TestSignInReturnsTokensAndTellsBrowser(t *testing.T) {
 		}
 		page <- text
 	})
-	if err != nil || !s.Accepts(tokens.Access) || tokens.Refresh == "" || c.Issuer != s.URL ||
+	if err != nil || !s.Accepts(tokens.Access) || tokens.Refresh == "" || !tokens.Account || c.Issuer != s.URL ||
 		time.Until(tokens.ExpiresAt) < 59*time.Minute || time.Until(tokens.ExpiresAt) > time.Hour {
 		t.Fatalf("%+v %v", tokens, err)
 	}

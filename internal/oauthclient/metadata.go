@@ -20,8 +20,11 @@ type Server struct {
 	Revocation   string `json:"revocation_endpoint"`
 }
 
-// scope is the only scope of Loci.
-const scope = "mcp"
+// The scopes of Loci. Without accountScope beside scope a grant reaches some workspaces alone.
+const (
+	scope        = "mcp"
+	accountScope = "account"
+)
 
 // The documents of a server, RFC 9728 and RFC 8414.
 const (

@@ -23,6 +23,7 @@ import (
 type SignIn struct {
 	server   Server
 	client   Client
+	scope    string
 	redirect string
 	state    string
 	verifier string
@@ -40,13 +41,19 @@ type answer struct {
 	result chan error
 }
 
-// Start listens for the redirect at a free port of this machine. Close ends it.
-func (s Server) Start(c Client) (*SignIn, error) {
+// Start listens for the redirect at a free port of this machine. Close ends it. With account the person may allow
+// everything, and else workspaces alone.
+func (s Server) Start(c Client, account bool) (*SignIn, error) {
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("no port of 127.0.0.1 can be opened for the answer of the browser: %w", err)
 	}
-	in := &SignIn{server: s, client: c, redirect: "http://" + l.Addr().String() + callbackPath, state: rand.Text(),
+	asked := scope
+	if account {
+		asked += " " + accountScope
+	}
+	in := &SignIn{server: s, client: c, scope: asked,
+		redirect: "http://" + l.Addr().String() + callbackPath, state: rand.Text(),
 		verifier: rand.Text() + rand.Text(), answers: make(chan answer, 1)}
 	in.listener = &http.Server{Handler: in, ReadHeaderTimeout: 5 * time.Second, MaxHeaderBytes: 32 << 10,
 		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)}
@@ -70,7 +77,7 @@ func (in *SignIn) RedirectURI() string { return in.redirect }
 func (in *SignIn) Address() string {
 	challenge := sha256.Sum256([]byte(in.verifier))
 	return in.server.Authorize + "?" + url.Values{"response_type": {"code"}, "client_id": {in.client.ID},
-		"redirect_uri": {in.redirect}, "scope": {scope}, "state": {in.state}, "resource": {in.server.Resource},
+		"redirect_uri": {in.redirect}, "scope": {in.scope}, "state": {in.state}, "resource": {in.server.Resource},
 		"code_challenge":        {base64.RawURLEncoding.EncodeToString(challenge[:])},
 		"code_challenge_method": {"S256"}}.Encode()
 }

@@ -52,7 +52,7 @@ func TestSignInTakesOneAnswer(t *testing.T) {
 	t.Parallel()
 	s := oauthtest.New(t)
 	server, c := register(t, s)
-	in := testenv.Must(server.Start(c))(t)
+	in := testenv.Must(server.Start(c, true))(t)
 	defer in.Close()
 	ended := make(chan error, 1)
 	go func() { _, err := in.Wait(t.Context()); ended <- err }()
@@ -120,7 +120,7 @@ func TestSignInOutlivesBrowser(t *testing.T) {
 
 func TestWaitEndsWithItsContext(t *testing.T) {
 	t.Parallel()
-	in := testenv.Must(Server{Issuer: "https://loci.example.org"}.Start(Client{}))(t)
+	in := testenv.Must(Server{Issuer: "https://loci.example.org"}.Start(Client{}, false))(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := in.Wait(ctx); !errors.Is(err, context.Canceled) {

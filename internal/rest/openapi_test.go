@@ -76,8 +76,8 @@ func TestOpenAPIDescribesIDs(t *testing.T) {
 		}
 		free := strings.Contains(strings.ToLower(where), "agent") && name == "id" || strings.Contains(name, "gent") ||
 			strings.HasPrefix(where, "GrantClient")
-		isID := name == "id" || !strings.HasPrefix(name, "X-") && strings.HasSuffix(name, "Id") || strings.HasSuffix(name, "Ids") ||
-			strings.HasSuffix(name, "_id")
+		isID := name == "id" || !strings.HasPrefix(name, "X-") && strings.HasSuffix(name, "Id") ||
+			strings.HasSuffix(name, "Ids") || strings.HasSuffix(name, "_id")
 		if !isID || strings.HasPrefix(where, "oauth.") || strings.HasPrefix(where, "page.") ||
 			slices.Contains([]string{"requestId", "externalId", "sourceEventId", "eventId", "inputEventIds"}, name) ||
 			schema["type"] != "string" {

@@ -359,6 +359,12 @@ const localOwner loci.Email = "local@localhost"
 // localURL begins the addresses of a local database. No program listens there.
 const localURL = "http://localhost"
 
+// HasLocal reports whether a folder has a local database.
+func HasLocal(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, sqlite.FileName))
+	return err == nil
+}
+
 // OpenLocal opens the local database in dir. Several processes may open it.
 // With oneShot it runs for one command, and is interrupted with ctx.
 func OpenLocal(ctx context.Context, dir string, oneShot bool) (*Local, error) {

@@ -109,6 +109,7 @@ func (s Store) refresh(ctx context.Context, l *Login) error {
 	if err != nil {
 		return err
 	}
+	tokens.Account = l.Tokens.Account // a refresh changes no grant, and need not repeat its scope
 	l.Tokens = &tokens
 	if _, err := s.write(*l); err != nil {
 		return fmt.Errorf("the refreshed login cannot be stored: %w", err)

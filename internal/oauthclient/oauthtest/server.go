@@ -2,6 +2,7 @@
 package oauthtest
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
@@ -37,6 +38,7 @@ type Server struct {
 	access     map[string]string         // the grants of live access tokens
 	refresh    map[string]string         // the grants of live refresh tokens
 	answers    map[string]map[string]any // to refresh tokens
+	scope      string                    // that the last authorization asked for
 	counts     map[string]int
 	made       int
 }
@@ -176,7 +178,9 @@ func (s *Server) authorize(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	q := r.URL.Query()
-	if !s.clients[q.Get("client_id")] || q.Get("scope") != "mcp" || q.Get("resource") != s.URL+"/mcp" ||
+	s.scope = q.Get("scope")
+	if !s.clients[q.Get("client_id")] || s.scope != "mcp" && s.scope != "mcp account" ||
+		q.Get("resource") != s.URL+"/mcp" ||
 		q.Get("code_challenge_method") != "S256" || !strings.HasPrefix(q.Get("redirect_uri"), "http://127.0.0.1:") {
 		http.Error(w, "a broken request", http.StatusBadRequest)
 		return
@@ -228,7 +232,7 @@ func (s *Server) issue(grant string) map[string]any {
 	access, refresh := s.name("access"), s.name("refresh")
 	s.access[access], s.refresh[refresh] = grant, grant
 	return map[string]any{"access_token": access, "refresh_token": refresh, "token_type": "Bearer",
-		"expires_in": s.Lifetime, "scope": "mcp"}
+		"expires_in": s.Lifetime, "scope": cmp.Or(s.scope, "mcp")}
 }
 
 // Grant makes a client and a grant, as after a sign-in.
