@@ -216,20 +216,20 @@ func (PlanName) Rule() Rule { return Rule{Enum: enumValues(PlanFree, PlanPro, Pl
 // A Quota is the used and the greatest number of something.
 type Quota struct {
 	Used  int64 `json:"used"`
-	Limit int64 `json:"limit" jsonschema:"9007199254740991 where the plan has no limit"`
+	Limit int64 `json:"limit" jsonschema:"9007199254740991 where the plan has no limit" show:"limit"`
 }
 
 // An OperationQuota is the number of operations used in the month, and its limit.
 type OperationQuota struct {
 	Used     int64 `json:"used"`
-	Limit    int64 `json:"limit" jsonschema:"9007199254740991 where the plan has no limit"`
+	Limit    int64 `json:"limit" jsonschema:"9007199254740991 where the plan has no limit" show:"limit"`
 	ResetsAt Time  `json:"resetsAt"`
 }
 
 // A StorageQuota is the number of bytes stored, and its limit.
 type StorageQuota struct {
 	UsedBytes  int64 `json:"usedBytes"`
-	LimitBytes int64 `json:"limitBytes"`
+	LimitBytes int64 `json:"limitBytes" show:"limit"`
 }
 
 // Usage is what the caller uses.

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -227,6 +228,22 @@ func nameIDs(t *testing.T, object args) {
 	}
 }
 
+// wordLimits returns an answer with a word for each limit that the plan does not have.
+func wordLimits(value any) any {
+	object, ok := value.(args)
+	if !ok {
+		if fmt.Sprint(value) == strconv.Itoa(loci.Unlimited) {
+			return "unlimited"
+		}
+		return value
+	}
+	out := args{}
+	for name := range object {
+		out[name] = wordLimits(object[name])
+	}
+	return out
+}
+
 // briefFields returns an answer as a tool shows it: its records without fields that agents do not need.
 func briefFields(o *op.Op, object args) args {
 	name, out := o.Name, mergeArgs(object, nil)
@@ -268,6 +285,8 @@ func briefFields(o *op.Op, object args) args {
 	hiddenOfSession := []string{"workspaceId", "externalId", "sourceName", "createdAt"}
 	switch {
 	case object["code"] != nil: // an error is complete
+	case name == "account.status":
+		return wordLimits(object).(args)
 	case name == "agent.list":
 		out["agents"] = each(object["agents"], args{"status": "active"},
 			"workspaceIds", "keyId", "createdAt", "updatedAt")

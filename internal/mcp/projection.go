@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bytes"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -18,6 +19,9 @@ const (
 	maxWrittenText  = 80  // characters of each text in the answer of a write
 	maxWrittenItems = 3   // items of each list there
 )
+
+// unlimited is loci.Unlimited in JSON.
+var unlimited = strconv.Itoa(loci.Unlimited)
 
 // A projection copies an answer without the members that tools omit; see op.Presentation.
 type projection struct {
@@ -77,6 +81,8 @@ func (b projection) copyObject(out []byte, in *strictjson.Scanner) ([]byte, erro
 		case plain == b.Text && found.cut:
 			out = append(append(append(append(appendComma(out), name...), `:"`...), found.window...), '"')
 			return nil
+		case m.IsLimit && string(value) == unlimited:
+			value = []byte(`"unlimited"`)
 		}
 		out = append(append(appendComma(out), name...), ':')
 		nested := projection{m.Nested, b.nameOf}

@@ -176,3 +176,14 @@ func TestWriteShowsWhatCallerCannotKnow(t *testing.T) {
 		}
 	}
 }
+
+func TestStatusShowsAbsentLimitsAsWord(t *testing.T) {
+	t.Parallel()
+	s := loci.AccountStatus{}
+	s.Usage.Operations.Limit, s.Workspaces.Team.Limit, s.Usage.Storage.LimitBytes = loci.Unlimited, 3, loci.Unlimited
+	b := projection{op.NewPresentation(reflect.TypeOf(s)), nil}
+	got := string(b.apply(testenv.Must(op.Encode(s))(t)))
+	if !b.TrimsLists || strings.Count(got, `"unlimited"`) != 2 || !strings.Contains(got, `"limit":3`) {
+		t.Errorf("%s", got)
+	}
+}

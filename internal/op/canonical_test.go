@@ -53,3 +53,21 @@ func TestSchemaIncludesEmbeddedFields(t *testing.T) {
 		t.Errorf("%+v", o.OutputSchema().Properties)
 	}
 }
+
+type bulk struct {
+	SessionIDs loci.SessionIDs `json:"sessionIds" id:"session"`
+}
+
+func TestBoundOfOneIsSingular(t *testing.T) {
+	t.Parallel()
+	o := op.Add(&op.Table{}, "thing.bulk", "POST /things", "Change things.", op.Account, op.NoTool,
+		func(struct{}, context.Context, *identity.Actor, bulk) (out loci.Empty, err error) { return })
+	for args, want := range map[string]string{
+		`{"sessionIds":[]}`: "sessionIds must have at least 1 item",
+		`{"sessionIds":["` + strings.Repeat(`x","`, 100) + `x"]}`: "sessionIds must have at most 100 items",
+	} {
+		if _, err := o.Canonical(op.Args{JSON: []byte(args)}); loci.AsError(err).Message != want {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}

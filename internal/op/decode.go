@@ -199,9 +199,9 @@ func SplitList(text string) []string {
 func (p *inputSpec) grow(v reflect.Value, name string, n int) error {
 	switch {
 	case n > p.maxItems():
-		return invalidf("%s must have at most %d items", name, p.maxItems())
+		return invalidf("%s must have at most %s", name, plural(p.maxItems(), "item"))
 	case n < p.rule.MinItems:
-		return invalidf("%s must have at least %d items", name, p.rule.MinItems)
+		return invalidf("%s must have at least %s", name, plural(p.rule.MinItems, "item"))
 	}
 	v.Set(reflect.MakeSlice(v.Type(), n, n))
 	return nil
@@ -269,16 +269,16 @@ func (p *inputSpec) setString(v reflect.Value, name, text string) error {
 		return p.setEnum(v, name, text)
 	}
 	if r.MaxBytes > 0 && len(text) > r.MaxBytes {
-		return invalidf("%s must have at most %d bytes", name, r.MaxBytes)
+		return invalidf("%s must have at most %s", name, plural(r.MaxBytes, "byte"))
 	}
 	if r.MaxLength > 0 && len(text) > r.MaxLength && utf8.RuneCountInString(text) > r.MaxLength {
-		return invalidf("%s must have at most %d characters", name, r.MaxLength)
+		return invalidf("%s must have at most %s", name, plural(r.MaxLength, "character"))
 	}
 	if r.MinLength > 0 && len(text) < r.MinLength*utf8.UTFMax && utf8.RuneCountInString(text) < r.MinLength {
 		if r.MinLength == 1 {
 			return invalidf("%s must not be empty", name)
 		}
-		return invalidf("%s must have at least %d characters", name, r.MinLength)
+		return invalidf("%s must have at least %s", name, plural(r.MinLength, "character"))
 	}
 	if r.Visible && !strings.ContainsFunc(text, loci.IsVisible) {
 		return invalidf("%s must have a visible character: a letter, digit, symbol or punctuation mark", name)
@@ -400,4 +400,12 @@ func editDistance(a, b string) int {
 		}
 	}
 	return row[len(b)]
+}
+
+// plural returns a number with its noun: 1 item, 2 items.
+func plural(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return strconv.Itoa(n) + " " + noun
 }

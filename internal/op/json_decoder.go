@@ -114,13 +114,13 @@ func (d *decoder) decodeArray(p *inputSpec, v reflect.Value, name string) error 
 	v.Set(reflect.MakeSlice(v.Type(), 0, 4))
 	err := d.Items(']', func() error {
 		if n++; n > p.maxItems() {
-			return invalidf("%s must have at most %d items", name, p.maxItems())
+			return invalidf("%s must have at most %s", name, plural(p.maxItems(), "item"))
 		}
 		v.Set(reflect.Append(v, reflect.Zero(v.Type().Elem())))
 		return d.decodeValue(p.elem, p.elem.settable(v.Index(n-1)), name)
 	})
 	if err == nil && n < p.rule.MinItems {
-		return invalidf("%s must have at least %d items", name, p.rule.MinItems)
+		return invalidf("%s must have at least %s", name, plural(p.rule.MinItems, "item"))
 	}
 	return err
 }

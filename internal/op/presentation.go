@@ -16,6 +16,7 @@ import (
 //	show:"snippets"            commands print the first below its row; tools omit them unless the text is cut
 //	show:"-"                   tools omit it in lists
 //	show:"unless=note"         tools omit it in lists where it has this value
+//	show:"limit"               tools show the absent limit (loci.Unlimited) as "unlimited"
 //	show:"without=a b"         tools omit a and b in the records of this list
 //	show:"columns=id title:28" the columns of this list, see Column
 //
@@ -29,7 +30,7 @@ type Presentation struct {
 	Heading, Snippets string            // names of members, or ""
 	Members           map[string]Member // by name; other members are shown as they are
 	Times             map[string]bool   // the members that are times
-	TrimsLists        bool              // tools omit something in the records of a list
+	TrimsLists        bool              // tools omit something in the records of a list, or show a limit as a word
 	TrimsTexts        bool              // lists have snippets, which tell what is in a cut text
 	TrimsWrites       bool              // the answer of a write shows the members of the record that state so, alone
 }
@@ -38,6 +39,7 @@ type Presentation struct {
 type Member struct {
 	Omit      bool
 	OmitValue string       // the JSON value with which a tool omits it
+	IsLimit   bool         // a tool shows loci.Unlimited as a word
 	Written   bool         // the answer of a write shows it
 	NamedAs   string       // the resource of an id that the answer of a write shows with a name, or ""
 	Columns   []Column     // of a list
@@ -108,6 +110,8 @@ func (p *Presentation) newMember(name string, f reflect.StructField) (m Member) 
 		if m.OmitValue = value; f.Type.Kind() == reflect.String {
 			m.OmitValue = strconv.Quote(value)
 		}
+	case "limit":
+		m.IsLimit, p.TrimsLists = true, true
 	case "without":
 		without = strings.Fields(value)
 	case "columns":

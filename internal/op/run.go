@@ -203,7 +203,7 @@ func (c *Call) authorize(o *Op, actor *identity.Actor) error {
 	return nil
 }
 
-// ActsAsAgent reports whether the call of an operation acts as the agent of its key. Every connection of MCP is an agent;
+// ActsAsAgent reports whether the call of an operation acts as the agent of its key. Every connection of MCP is one;
 // elsewhere the actor header says so. Without an operation it is a message that may run one.
 func (c *Call) ActsAsAgent(o *Op) bool {
 	return c.ActorHeader == ActorAgent || c.Transport == TransportMCP && o != nil && c.ActorHeader == ""
