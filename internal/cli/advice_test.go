@@ -18,8 +18,8 @@ import (
 )
 
 // advisers are the packages whose texts tell an operator what to run.
-var advisers = []string{"../doctor", "../server", "../server/backup", "../sqldb", "../sqldb/sqlite", "../sqldb/postgres",
-	"../store", "../store/integrity", "../store/purge", "admin", "."}
+var advisers = []string{"../doctor", "../server", "../server/backup", "../sqldb", "../sqldb/sqlite",
+	"../sqldb/postgres", "../store", "../store/integrity", "../store/purge", "admin", "."}
 
 // commandPattern finds a command in a text: its words, and its flags.
 var commandPattern = regexp.MustCompile(`\bloci((?: [a-z][a-z-]*)+)((?: --[a-z][a-z-]*)*)`)
