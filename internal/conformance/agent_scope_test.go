@@ -193,7 +193,8 @@ func TestAgentIsKeptWithinAtlasOrWorkspace(t *testing.T) {
 		step{"memory_get", args{"memoryId": outside}}, step{"memory_archive", args{"memoryId": outside}},
 		step{"memory_context", args{"workspace_id": "01a20489-bb9f-728a-887c-2ed41f3c95f8"}})
 	inTeam := d.run("", "memory", "get", got[0]["memory"].(args)["id"].(string), "--json")
-	if !strings.Contains(inTeam, team) || got[1]["memory"].(args)["atlas"].(args)["id"] != shop || !forbidden(got[2]) || !forbidden(got[3]) || !forbidden(got[4]) {
+	if !strings.Contains(inTeam, team) || got[1]["memory"].(args)["atlas"].(args)["id"] != shop ||
+		!forbidden(got[2]) || !forbidden(got[3]) || !forbidden(got[4]) {
 		t.Errorf("%v", got)
 	}
 	// The other atlas and the records outside are unchanged.

@@ -17,8 +17,10 @@ func TestInstructionsAreShort(t *testing.T) {
 		set   op.Toolset
 		agent bool
 	}{
-		"key": {op.Call{Credential: key}, op.FullTools, true}, "header": {op.Call{ActorHeader: "agent"}, op.FullTools, true},
-		"core": {op.Call{Credential: key}, op.CoreTools, false}, "none": {op.Call{}, op.FullTools, false},
+		"key":    {op.Call{Credential: key}, op.FullTools, true},
+		"header": {op.Call{ActorHeader: "agent"}, op.FullTools, true},
+		"core":   {op.Call{Credential: key}, op.CoreTools, false},
+		"none":   {op.Call{}, op.FullTools, false},
 	} {
 		text := d.instructions(&exchange{set: x.set, call: &x.call})
 		if isAgent := text == baseInstructions+agentInstructions; len(text) > 700 || isAgent != x.agent {
