@@ -22,7 +22,7 @@ var page = template.Must(template.New("").Parse(`<!doctype html>
 <style>{{.Sheet}}</style>
 </head>
 <body>
-<header>Loci</header>
+<header><strong>Loci</strong></header>
 <main>
 <h1>{{.Title}}</h1>
 {{if .Done}}<p class="done" role="status">{{.Text}}</p>{{else}}<div role="alert"><p>{{.Text}}</p></div>{{end}}

@@ -408,7 +408,8 @@ async function connect(visitor, url, key) {
   check(listed.status === 200 && listed.text.includes(team.id) && JSON.parse(listed.text).workspaces.length === 1,
     `the program lists ${listed.text}`)
   const stored = await tool(url, token, 'memory_create', { content: 'The harbor opens at six.' })
-  check(!stored.failed && stored.text.includes(team.id), `the program stores ${stored.text}`)
+  const inTeam = await tool(url, token, 'memory_list', { workspace_id: team.id })
+  check(!stored.failed && inTeam.text.includes(JSON.parse(stored.text).memory.id), `the program stores ${stored.text}`)
   const found = await call('POST', url, key, '/v1/memories/search', { query: 'harbor' })
   check(found.memories.length === 1, `ann finds ${JSON.stringify(found)}`)
   check((await fetch(url + '/v1/api-keys', { headers: { Authorization: `Bearer ${token}` } })).status === 403, 'the program lists keys')
