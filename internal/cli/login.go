@@ -79,7 +79,7 @@ func (p *program) finishLogin(ctx context.Context, t target, l profile.Login) er
 	text := fmt.Sprintf("Signed in to %s as %s. The %s is stored in %s.\n", l.URL,
 		format.StripControl(user.Email, false), kindOf(&l), where)
 	if l.ByBrowser() && !t.reachesAccount {
-		text += "It reaches the workspaces that you chose, and no keys, files and agents.\n"
+		text += "It reaches the workspaces that you chose, and no keys and files.\n"
 	}
 	waiting := p.countLocal(ctx)
 	if waiting > 0 {

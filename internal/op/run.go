@@ -181,7 +181,7 @@ func (c *Call) authorize(o *Op, actor *identity.Actor) error {
 	case c.AgentIDSent:
 		return invalidf("an agent id is given by the server: leave X-Loci-Agent-Id out")
 	case c.ActorHeader != "" && (actor.CredentialKind == identity.CredentialCookie ||
-		actor.CredentialKind == identity.CredentialToken):
+		actor.CredentialKind == identity.CredentialToken || actor.CredentialKind == identity.CredentialAccount):
 		return loci.Errorf(loci.CodeForbidden, "An agent needs an API key: use one, or leave the actor header out.")
 	case c.ActorHeader != "" && c.ActorHeader != ActorAgent:
 		return invalidf("the actor header must be agent")

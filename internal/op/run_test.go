@@ -54,6 +54,8 @@ func TestRunRejectsInvalidHeaders(t *testing.T) {
 			op.Call{ActorHeader: "agent", CredentialKind: identity.CredentialCookie}, loci.CodeForbidden},
 		"a token that widens itself": {changeOp.Op, op.Call{CredentialKind: identity.CredentialToken},
 			loci.CodeInsufficientScope},
+		"an agent by a token of the whole account": {findOp.Op,
+			op.Call{ActorHeader: "agent", CredentialKind: identity.CredentialAccount}, loci.CodeForbidden},
 		"a token of the whole account": {changeOp.Op, op.Call{CredentialKind: identity.CredentialAccount}, ""},
 		"a token that does not":        {findOp.Op, op.Call{CredentialKind: identity.CredentialToken}, ""},
 		"a cookie from another origin": {findOp.Op,
