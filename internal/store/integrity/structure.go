@@ -70,7 +70,7 @@ func (c *Checker) checkStructure(ctx context.Context, sum *Report, o Options) er
 		case f.IsIndex && o.damaged[f.Table]:
 			found.Repair = "not rebuilt, as rows of its table are damaged too: " + evidence + " has the values of both"
 		case !o.Repair && f.IsIndex:
-			found.Repair = "the table is whole: --repair rebuilds the index from it"
+			found.Repair = "the table is whole: loci admin check --repair rebuilds the index from it (REINDEX)"
 		case !o.Repair:
 		case left[f.Key()] && failed[f.Name] != nil:
 			found.Repair = "could not be rebuilt from its table: " + sqldb.RootCause(failed[f.Name]).Error()
