@@ -40,6 +40,7 @@ func (SessionStatus) Rule() Rule {
 var (
 	SessionStates = Machine[SessionStatus]{"session", []Move[SessionStatus]{
 		{"continued", []SessionStatus{SessionActive}, ""},
+		{"extracted", []SessionStatus{SessionActive, SessionCompleted}, ""},
 		{"completed", []SessionStatus{SessionActive}, SessionCompleted},
 		{"finalized", []SessionStatus{SessionActive}, SessionFinalized},
 		{"reopened", []SessionStatus{SessionCompleted, SessionFinalized}, SessionActive},
@@ -103,6 +104,7 @@ type Session struct {
 	ID          ID            `json:"id" jsonschema:"UUIDv7" write:"show"`
 	WorkspaceID ID            `json:"workspaceId" id:"workspace" show:"-"`
 	AtlasID     ID            `json:"atlasId" write:"name"`
+	Title       string        `json:"title" jsonschema:"The first prompt of an automatic session, else the task" show:"-"`
 	Task        string        `json:"task" write:"show"`
 	Kind        SessionKind   `json:"kind" show:"unless=manual"`
 	Adapter     Adapter       `json:"adapter,omitzero"`

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/loci-memory/loci"
@@ -23,6 +24,7 @@ func (s *Service) SendEvent(ctx context.Context, actor *identity.Actor, in loci.
 	in.Content = loci.EventContent(redacted.Redact(string(in.Content)))
 	in.Metadata = redactMetadata(redacted, in.Metadata)
 	byModel := s.extracts(in)
+	title := promptTitle(in)
 	statements, length, err := s.newStatements(ctx, actor, in)
 	if err != nil {
 		return loci.ReceivedEvent{}, err
@@ -34,7 +36,7 @@ func (s *Service) SendEvent(ctx context.Context, actor *identity.Actor, in loci.
 				return repeatedEvent(x, out, err)
 			}
 			if err = requireAdapter(x, in.Adapter); err == nil {
-				err = x.Accept(store.ToContinue)
+				err = x.Accept(store.ToChange)
 			}
 			if err != nil {
 				return out, err
@@ -51,6 +53,12 @@ func (s *Service) SendEvent(ctx context.Context, actor *identity.Actor, in loci.
 			if err = limitOf(x.Counts.Events, loci.MaxEvents, "events"); err != nil {
 				return out, err
 			}
+			if x.Title == "" {
+				x.Title = title
+			}
+			if err = beginEvent(x, in.Type); err != nil {
+				return out, err
+			}
 			if out.Event, err = x.AddEvent(e); err == nil && len(redacted) > 0 {
 				err = x.AddOwnAudit(out.Event, redacted.Counts())
 			}
@@ -64,8 +72,63 @@ func (s *Service) SendEvent(ctx context.Context, actor *identity.Actor, in loci.
 			if err == nil && byModel && length >= policy.MinLength {
 				err = tx.AddJob(extractEvent, out.Event.ID)
 			}
+			if err == nil && in.Type == loci.EventSessionEnd {
+				err = endSession(x)
+			}
 			return out, err
 		})
+}
+
+// maxSessionTitle is the most characters of the title of an automatic session.
+const maxSessionTitle = 120
+
+// promptTitle returns the title of a session with a redacted prompt, shortened to one line, or "" for another event.
+func promptTitle(in loci.SendEvent) string {
+	if in.Type != loci.EventPrompt {
+		return ""
+	}
+	text := fence.Strip(string(in.Content))
+	line := []rune(oneLine(strings.ToValidUTF8(text[:min(len(text), 32*maxSessionTitle)], "")))
+	if len(line) > maxSessionTitle {
+		line = append(line[:maxSessionTitle-1], '…')
+	}
+	return string(line)
+}
+
+// beginEvent reopens an ended session for an event that goes on with it.
+func beginEvent(x *sessiondb.Session, of loci.EventType) error {
+	if of == loci.EventSessionEnd {
+		return nil
+	}
+	x.Ends = false
+	if x.Status == loci.SessionActive {
+		return nil
+	}
+	change, err := x.Move(loci.ActionReopened)
+	if err != nil {
+		return err
+	}
+	return x.Apply(change)
+}
+
+// endSession completes a session, or marks it to be completed with its last open unit.
+func endSession(x *sessiondb.Session) error {
+	if x.Status != loci.SessionActive {
+		return nil
+	}
+	open, err := x.OpenUnit()
+	if err != nil {
+		return err
+	}
+	if open != "" {
+		x.Ends = true
+		return x.Save()
+	}
+	change, err := x.Move(loci.ActionCompleted)
+	if err != nil {
+		return err
+	}
+	return x.Apply(change)
 }
 
 // newEvent returns the event of an input.

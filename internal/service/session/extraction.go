@@ -191,9 +191,12 @@ func (s *Service) acceptStatements(ctx context.Context, e extraction,
 
 // keepExtracted stores statements and ends the job in one transaction.
 func (s *Service) keepExtracted(ctx context.Context, e extraction, j jobdb.Job, list []extract.Statement) error {
-	_, err := inSession(ctx, s, e.actor, e.event.SessionID, sessiondb.Own, store.ToContinue,
+	_, err := inSession(ctx, s, e.actor, e.event.SessionID, sessiondb.Own, store.ToChange,
 		func(tx *store.Tx, x *sessiondb.Session) (loci.Empty, error) {
 			policy, err := x.Policy()
+			if err == nil {
+				err = x.AcceptExtraction()
+			}
 			if err == nil {
 				err = checkExtraction(&x.Row, policy, e.event.Metadata)
 			}

@@ -267,7 +267,7 @@ func (s *workState) inSession(c workCall) string {
 	case "finalize unit":
 		answer = s.finalizeUnit(c, &x, open)
 	case "event":
-		answer = s.event(c, &x, open)
+		answer = s.event(c, &x, changeable)
 	case "moderate":
 		answer = s.moderate(c, &x, changeable)
 	case "finalize":
@@ -358,18 +358,18 @@ func (s *workState) storeUnit(c workCall, x *sessionState, n int, content string
 	x.memory = u.memory
 }
 
-func (s *workState) event(c workCall, x *sessionState, open bool) string {
+func (s *workState) event(c workCall, x *sessionState, changeable bool) string {
 	if slices.Contains(x.events, c.key) {
 		return "duplicate"
 	}
-	if !open || !x.automatic {
+	if !changeable || !x.automatic {
 		return conflict
 	}
 	policy := s.policies[x.owner]
 	if !policy.Accepts("claude") {
 		return "ignored"
 	}
-	x.events = append(x.events, c.key)
+	x.events, x.status = append(x.events, c.key), loci.SessionActive
 	if policy.Mode == loci.ModeCandidates {
 		x.candidates = append(x.candidates, candidateState{c.key, c.text, loci.CandidatePending, 0})
 		return "drawn"
@@ -396,6 +396,15 @@ func (s *workState) moderate(c workCall, x *sessionState, changeable bool) strin
 		return conflict
 	case c.action == "compile" && k.status == loci.CandidatePending:
 		k.status, k.memory = loci.CandidateCompiled, s.addMemory(x, c.number*100, k.content)
+	case c.action == "compile" && k.status == loci.CandidateReverted:
+		k.status = loci.CandidateCompiled
+		if m, ok := s.memories[k.memory]; ok && m.archived {
+			m.archived = false
+			m.version++
+			s.memories[k.memory] = m
+		} else if !ok {
+			k.memory = s.addMemory(x, c.number*100, k.content)
+		}
 	case c.action == "dismiss" && k.status == loci.CandidatePending:
 		k.status = loci.CandidateDismissed
 	case c.action == "revert" && k.status == loci.CandidateCompiled:

@@ -111,6 +111,7 @@ func (p *planter) session(atlas loci.ID, text string, policy loci.SecretsPolicy)
 			Metadata: loci.Metadata{"cwd": "/home/" + text, "list": []any{text, map[string]any{"deep": text}}}}, "")
 	}
 	plant(p, service.SessionGet, loci.GetSession{SessionID: s.ID}, "")
+	plant(p, service.SessionReopen, loci.ReopenSession{SessionID: s.ID}, "")
 	plant(p, service.SessionFinalize, loci.FinalizeSession{SessionID: s.ID,
 		Summary: loci.Summary("Done.\n" + text)}, "")
 	plant(p, service.SessionGet, loci.GetSession{SessionID: s.ID}, "")

@@ -68,6 +68,10 @@ func (s *Service) resumeSession(tx *store.Tx, in loci.StartSession) (x *sessiond
 			return nil, false, err
 		}
 	}
+	if x.Ends {
+		x.Ends = false
+		return x, true, x.Save()
+	}
 	if x.Status == loci.SessionActive || x.Kind == loci.SessionManual {
 		return x, true, nil
 	}

@@ -8,6 +8,7 @@ import (
 	. "github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/store/storetest"
 	"github.com/loci-memory/loci/internal/testenv"
 )
 
@@ -243,4 +244,53 @@ func TestStartSessionKeepsKindsApart(t *testing.T) {
 	if automatic := start(t, w, byAnn, in); automatic.ID == manual.ID || automatic.Kind != loci.SessionAutomatic {
 		t.Errorf("an automatic start resumes the manual session: %+v", automatic)
 	}
+}
+
+func TestEndOfSessionCompletesIt(t *testing.T) {
+	t.Parallel()
+	Each(t, Options{}, func(t *testing.T, w *World) {
+		s := automatic(t, w, w.Atlas(t, "Shelf"), loci.SetPolicy{})
+		testenv.Equal(t, s.Title, s.Task, "before the first prompt its title is")
+		get := func() loci.Session {
+			t.Helper()
+			return MustCall(t, w, byAnn, service.SessionGet, loci.GetSession{SessionID: s.ID}).Session
+		}
+		check := func(name string, want loci.SessionStatus) {
+			t.Helper()
+			if got := get(); got.Status != want || (got.EndedAt != 0) != (want != loci.SessionActive) {
+				t.Errorf("%s: %+v", name, got)
+			}
+		}
+		send(t, w, s.ID, "1", loci.EventPrompt, "Why is\nthe buoy green? "+strings.Repeat("ü", 300))
+		send(t, w, s.ID, "2", loci.EventPrompt, "Another question.")
+		title := get().Title
+		if len([]rune(title)) != 120 || !strings.HasPrefix(title, "Why is the buoy green? ü") {
+			t.Errorf("the title is %q", title)
+		}
+		send(t, w, s.ID, "3", loci.EventSessionEnd, "")
+		check("its end", loci.SessionCompleted)
+		send(t, w, s.ID, "4", loci.EventSessionEnd, "")
+		send(t, w, s.ID, "1", loci.EventPrompt, "Why is the buoy green?") // repeated
+		check("a second end", loci.SessionCompleted)
+		send(t, w, s.ID, "5", loci.EventNote, "It goes on.")
+		check("a later event", loci.SessionActive)
+
+		unit := MustCall(t, w, byAnn, service.UnitOpen, loci.OpenUnit{SessionID: s.ID, Key: "k"}).Unit.ID
+		finalize := func() {
+			t.Helper()
+			MustCall(t, w, byAnn, service.UnitOpen, loci.OpenUnit{SessionID: s.ID, Key: "k", FollowUp: true})
+			MustCall(t, w, byAnn, service.UnitFinalize,
+				loci.FinalizeUnit{SessionID: s.ID, UnitID: unit, Content: "It is painted."})
+		}
+		send(t, w, s.ID, "6", loci.EventSessionEnd, "")
+		check("an end with an open unit", loci.SessionActive)
+		send(t, w, s.ID, "7", loci.EventNote, "Not yet.")
+		finalize()
+		check("a unit after a later event", loci.SessionActive)
+		MustCall(t, w, byAnn, service.UnitOpen, loci.OpenUnit{SessionID: s.ID, Key: "k", FollowUp: true})
+		send(t, w, s.ID, "8", loci.EventSessionEnd, "")
+		finalize()
+		check("its last unit", loci.SessionCompleted)
+		storetest.CheckHealthy(t, w.Store)
+	})
 }

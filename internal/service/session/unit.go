@@ -91,6 +91,9 @@ func (s *Service) FinalizeUnit(ctx context.Context, actor *identity.Actor, in lo
 				next.Tags = nil
 			}
 			out.Unit, _, err = storeUnit(tx, x, u, next, entry, "")
+			if err == nil && x.Ends {
+				err = endSession(x)
+			}
 			return out, err
 		})
 }

@@ -1,6 +1,7 @@
 package sessiondb
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -103,6 +104,12 @@ func acceptSession(r *Row, a *scope.Atlas, p scope.Purpose) error {
 	if err == nil && p == scope.ToContinue {
 		_, err = statesOf(r).Apply(r.Status, "continued")
 	}
+	return err
+}
+
+// AcceptExtraction returns state_conflict where nothing more is extracted from the events of a session.
+func (r *Row) AcceptExtraction() error {
+	_, err := statesOf(r).Apply(r.Status, "extracted")
 	return err
 }
 
@@ -261,8 +268,8 @@ func OwnerOfEvent(h scope.SystemHolder, id loci.ID) (session loci.ID, actor *ide
 		OpenReferral: c.OpenReferral, AgentID: agent, GrantedWorkspaces: []loci.ID{workspace}}, err
 }
 
-// OpenTurn returns the turn of an event of the session. Where the session has ended, or a place of it is archived, it
-// is state_conflict.
+// OpenTurn returns the turn of an event of the session. Where the session is finalized, or a place of it is archived,
+// it is state_conflict.
 func (v *View) OpenTurn(eventID loci.ID) (turn Turn, err error) {
 	t := v.in
 	a := t.NewAtlas()
@@ -270,7 +277,7 @@ func (v *View) OpenTurn(eventID loci.ID) (turn Turn, err error) {
 		scope.OwnerJoin+`WHERE a.id = ?2`, []any{v.AtlasID}, scope.AtlasHandleDest(&a)...); err != nil {
 		return turn, sqldb.MapNoRows(err)
 	}
-	if err := acceptSession(&v.Row, &a, scope.ToContinue); err != nil {
+	if err := cmp.Or(acceptSession(&v.Row, &a, scope.ToChange), v.AcceptExtraction()); err != nil {
 		return turn, err
 	}
 	return v.Turn(eventID)

@@ -99,14 +99,17 @@ const PurgedText = "(purged)"
 // histories.
 func (f *MemoryTraces) eraseTexts(t *sqldb.Tx, sessions, linked []int64) error {
 	for _, rowID := range sessions {
-		var task, summary, snapshot string
-		err := t.QueryRow(`SELECT s.task, s.summary, s.snapshot FROM sessions s WHERE s.row_id = ?1`, []any{rowID},
-			[]any{&task, &summary, &snapshot})
+		var task, title, summary, snapshot string
+		err := t.QueryRow(`SELECT s.task, s.title, s.summary, s.snapshot FROM sessions s WHERE s.row_id = ?1`,
+			[]any{rowID}, []any{&task, &title, &summary, &snapshot})
 		if err != nil {
 			return err
 		}
 		if f.match.matches(task) {
 			task = PurgedText
+		}
+		if f.match.matches(title) {
+			title = ""
 		}
 		if f.match.matches(summary) {
 			summary = ""
@@ -114,8 +117,8 @@ func (f *MemoryTraces) eraseTexts(t *sqldb.Tx, sessions, linked []int64) error {
 		if slices.Contains(linked, rowID) || f.match.matches(snapshot) {
 			snapshot = ""
 		}
-		if _, err = t.Exec(`UPDATE sessions SET task = ?2, summary = ?3, snapshot = ?4 WHERE row_id = ?1`, rowID, task,
-			summary, snapshot); err != nil {
+		if _, err = t.Exec(`UPDATE sessions SET task = ?2, summary = ?3, snapshot = ?4, title = ?5 WHERE row_id = ?1`,
+			rowID, task, summary, snapshot, title); err != nil {
 			return err
 		}
 	}

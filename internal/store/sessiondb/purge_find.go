@@ -21,7 +21,7 @@ type MemoryTraces struct {
 	memory      PurgedMemory
 	match       *textMatcher
 	linked      []int64
-	quoting     []int64 // sessions whose task, summary or snapshot quotes it
+	quoting     []int64 // sessions whose task, title, summary or snapshot quotes it
 	candidates  []int64
 	similar     []int64 // candidates that name it as similar
 	events      []int64
@@ -90,10 +90,10 @@ func (f *MemoryTraces) isLinked(t *sqldb.Tx, session int64) (linked bool, err er
 
 // findParts adds the candidates and checkpoints of a session. A session with a candidate that holds a text is linked.
 func (f *MemoryTraces) findParts(t *sqldb.Tx, session int64, linked *bool) error {
-	var task, summary, snapshot string
-	err := t.Query(`SELECT s.task, s.summary, s.snapshot FROM sessions s WHERE s.row_id = ?1`, []any{session},
-		func(r sqldb.Row) error { return r.Scan(&task, &summary, &snapshot) })
-	if err == nil && f.match.matches(task, summary, snapshot) {
+	var task, title, summary, snapshot string
+	err := t.Query(`SELECT s.task, s.title, s.summary, s.snapshot FROM sessions s WHERE s.row_id = ?1`, []any{session},
+		func(r sqldb.Row) error { return r.Scan(&task, &title, &summary, &snapshot) })
+	if err == nil && f.match.matches(task, title, summary, snapshot) {
 		f.quoting = append(f.quoting, session)
 	}
 	if err == nil {

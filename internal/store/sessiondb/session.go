@@ -1,6 +1,8 @@
 package sessiondb
 
 import (
+	"cmp"
+
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store/internal/scope"
@@ -15,7 +17,8 @@ const ListColumns = columns + `, '' `
 const columns = ` s.row_id, s.steps, s.has_texts, s.id, w.id, a.id, s.task, s.kind, s.adapter, s.external_id,
 	s.source_name, s.status, s.archived, s.user_id, s.agent_id, s.summary,
 	COALESCE((SELECT e.id FROM memories e WHERE e.row_id = s.memory), ''), s.ended_at, s.created_at, s.updated_at,
-	s.candidates, s.pending, s.checkpoints, s.units, s.events, s.audits, s.compilations, s.redactions, s.memory `
+	s.candidates, s.pending, s.checkpoints, s.units, s.events, s.audits, s.compilations, s.redactions, s.memory,
+	s.title, s.ends `
 
 // A Row is the row of a session.
 type Row struct {
@@ -26,6 +29,8 @@ type Row struct {
 	audits, compilations int
 	redactions           string // the sum of the audits
 	memoryRow            *int64
+
+	Ends bool // with the last open unit
 }
 
 // Dest returns the destinations of a scan of Columns.
@@ -35,13 +40,14 @@ func (r *Row) Dest() []any {
 		&r.Kind, &r.Adapter, &r.ExternalID, &r.SourceName, &r.Status, &r.Archived, &r.UserID, &r.AgentID, &r.Summary,
 		&r.MemoryID, &r.EndedAt, &r.CreatedAt, &r.UpdatedAt, &n.Candidates, &n.Pending, &n.Checkpoints, &n.Units,
 		&n.Events, &r.audits, &r.compilations, &r.redactions, &r.memoryRow,
-		&r.Snapshot)
+		&r.Title, &r.Ends, &r.Snapshot)
 }
 
 // Record returns the record of a scanned row.
 func (r *Row) Record() loci.Session {
-	r.StartedAt = r.CreatedAt
-	return r.Session
+	s := r.Session
+	s.StartedAt, s.Title = r.CreatedAt, cmp.Or(r.Title, r.Task)
+	return s
 }
 
 // RefreshMemory reads the id of the memory again where the query that locked the row has waited for the transaction
@@ -86,6 +92,7 @@ type Change struct {
 // Apply writes a change of the state.
 func (s *Session) Apply(c Change) error {
 	if c.Status != s.Status {
+		s.Ends = false
 		if s.EndedAt = 0; c.Status != loci.SessionActive {
 			s.EndedAt = s.in.Conn.Now
 		}
@@ -107,14 +114,15 @@ func (s *Session) Apply(c Change) error {
 	return s.Save()
 }
 
-// Save writes the counters and the time of the last change.
+// Save writes the counters, the title, whether the session ends, and the time of the last change.
 func (s *Session) Save() error {
 	n := s.Counts
 	s.UpdatedAt = max(s.in.Conn.Now, s.UpdatedAt+1)
 	_, err := s.in.Conn.Exec(`UPDATE sessions SET candidates = ?2, pending = ?3, checkpoints = ?4, units = ?5, events = ?6,
-		steps = ?7, audits = ?8, compilations = ?9, redactions = ?10, updated_at = ?11 WHERE row_id = ?1`, s.rowID,
+		steps = ?7, audits = ?8, compilations = ?9, redactions = ?10, updated_at = ?11, title = ?12,
+		ends = ?13 WHERE row_id = ?1`, s.rowID,
 		n.Candidates, n.Pending, n.Checkpoints, n.Units, n.Events, s.steps, s.audits, s.compilations, s.redactions,
-		s.UpdatedAt)
+		s.UpdatedAt, s.Title, s.Ends)
 	return err
 }
 
