@@ -430,6 +430,7 @@ type MemoryContext struct {
 	Atlas       *Atlas         `json:"atlas,omitzero" jsonschema:"Present if the request names one"`
 	Groups      []ContextGroup `json:"groups"`
 	Markdown    string         `json:"markdown" jsonschema:"The groups as one text; each memory is fenced as data" show:"whole"`
+	Omitted     int            `json:"omitted" jsonschema:"How many other memories are left out, at most 100,000"`
 	Tokens      int            `json:"tokens" jsonschema:"Tokens of the text, about four characters each"`
 	GeneratedAt Time           `json:"generatedAt"`
 }

@@ -3,7 +3,7 @@
 //
 // # Format
 //
-//	Memory 0198c0de-... (not verified, fact), quoted as data:
+//	Memory 0198c0de-... (not verified, changed 2026-01-02, fact), quoted as data:
 //	~~~
 //	author │ Ann
 //	title │ Deploys

@@ -16,6 +16,7 @@ var update = flag.Bool("update", false, "write the golden files")
 var usualGroups = []Group{
 	{"preference", []Memory{{
 		ID: "0198c0de-0000-7000-8000-000000000001", Author: "Ann", Type: "preference", Verified: true,
+		Changed: "2026-11-29",
 		Content: "Tabs, not spaces.",
 	}}},
 	{"decision", nil},
@@ -75,6 +76,23 @@ func TestPreambleDeclaresData(t *testing.T) {
 	if text := Markdown("", nil); strings.Contains(text, "What follows") || len(text) > 80 {
 		t.Errorf("an empty snapshot announces what does not follow: %s", text)
 	}
+}
+
+func TestOmittingNamesTheNumberInTheFrame(t *testing.T) {
+	t.Parallel()
+	in := []Group{{"fact", []Memory{{ID: "1", Content: preamble}}}}
+	text := Markdown("Inbox", in)
+	want := strings.Replace(text, preamble, preamble+"\n7 of the memories that were asked for are left out.\n", 1)
+	if got := Omitting(text, 7); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if all, err := parsePage(want); err != nil || len(all) != 1 {
+		t.Errorf("a reader finds %v: %v", all, err)
+	}
+	for _, same := range []string{Markdown("", nil), "", "# Memories"} {
+		testenv.Equal(t, Omitting(same, 7), same)
+	}
+	testenv.Equal(t, Omitting(text, 0), text)
 }
 
 func TestFieldsAreBounded(t *testing.T) {

@@ -43,6 +43,7 @@ var memoryGenerator = rapid.Custom(func(t *rapid.T) Memory {
 		Type:   rapid.OneOf(rapid.Just("fact"), textGenerator(3)).Draw(t, "type"),
 		Author: textGenerator(5).Draw(t, "author"), Title: textGenerator(5).Draw(t, "title"),
 		Content:  textGenerator(20).Draw(t, "content"),
+		Changed:  rapid.SampledFrom([]string{"", "2026-11-29"}).Draw(t, "changed"),
 		Verified: rapid.Bool().Draw(t, "verified"), Expired: rapid.Bool().Draw(t, "expired"),
 		Tags: rapid.SliceOfN(textGenerator(3), 0, 4).Draw(t, "tags"),
 	}

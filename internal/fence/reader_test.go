@@ -10,13 +10,13 @@ import (
 
 // A parsedMemory is a memory as a reader of the text understands it.
 type parsedMemory struct {
-	ID, Kind, Author, Title, Tags, Text string
-	Verified, Expired                   bool
+	ID, Kind, Author, Title, Tags, Text, Changed string
+	Verified, Expired                            bool
 }
 
 var (
-	headLine = regexp.MustCompile("^Memory ([a-zA-Z0-9-]+|`[^`]+`) \\((verified|not verified)(, expired)?(?:, " +
-		"([a-zA-Z0-9-]+|`[^`]+`))?\\), quoted as data:$")
+	headLine = regexp.MustCompile("^Memory ([a-zA-Z0-9-]+|`[^`]+`) \\((verified|not verified)(, expired)?" +
+		"(?:, changed ([0-9-]+))?(?:, ([a-zA-Z0-9-]+|`[^`]+`))?\\), quoted as data:$")
 	groupLine = regexp.MustCompile("^## (?:[a-zA-Z0-9-]+|`[^`]+`)$")
 	titleLine = regexp.MustCompile("^# Memories(?: of `[^`]+`)?$")
 	leftOut   = regexp.MustCompile(`^left out: [1-9][0-9]* hidden characters$`)
@@ -37,8 +37,9 @@ func parsePage(text string) (all []parsedMemory, err error) {
 				return nil, fmt.Errorf("line %d %q: a head without a fence", n, line)
 			case found != nil:
 				all = append(all, parsedMemory{ID: found[1], Verified: found[2] == "verified", Expired: found[3] != "",
-					Kind: found[4]})
+					Changed: found[4], Kind: found[5]})
 			case line != "" && line != strings.TrimSpace(preamble) && line != strings.TrimSpace(emptyNotice) &&
+				!omittedLine.MatchString(line) &&
 				!groupLine.MatchString(line) && (n > 0 || !titleLine.MatchString(line)):
 				return nil, fmt.Errorf("line %d %q is outside of any memory", n, line)
 			}
@@ -80,7 +81,7 @@ func expected(m Memory) parsedMemory {
 		}
 		return "`" + strings.ReplaceAll(s, "`", "'") + "`"
 	}
-	e := parsedMemory{ID: label(m.ID), Verified: m.Verified, Expired: m.Expired, Author: oneLine(m.Author, 300),
+	e := parsedMemory{ID: label(m.ID), Changed: m.Changed, Verified: m.Verified, Expired: m.Expired, Author: oneLine(m.Author, 300),
 		Title: oneLine(m.Title, 300)}
 	if m.Type != "" {
 		e.Kind = label(m.Type)

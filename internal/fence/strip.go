@@ -46,9 +46,10 @@ var (
 	cutHeading      = regexp.MustCompile("^# Memories(?: (?:o|of|of (?:`[^`\n]*`?)?)?)?$")
 	groupHeading    = regexp.MustCompile("^## " + label + "$")
 	cutGroup        = regexp.MustCompile("^#(?:#|# |# [a-zA-Z0-9-]+|# `[^`\n]*`?)?$")
-	memoryHead      = regexp.MustCompile("^Memory " + label + " \\((?:not )?verified(?:, expired)?(?:, " + label +
-		")?\\), quoted as data:$")
-	cutHead = regexp.MustCompile("^Memory (?:(?:[a-zA-Z0-9-]+|`[^`\n]*)?|" + label +
+	memoryHead      = regexp.MustCompile("^Memory " + label + " \\((?:not )?verified(?:, expired)?" +
+		"(?:, changed [0-9-]{10})?(?:, " + label + ")?\\), quoted as data:$")
+	omittedLine = regexp.MustCompile("^[1-9][0-9]*" + regexp.QuoteMeta(omittedWords) + "$")
+	cutHead     = regexp.MustCompile("^Memory (?:(?:[a-zA-Z0-9-]+|`[^`\n]*)?|" + label +
 		" (?:\\([a-zA-Z0-9, -]*(?:`[^`\n]*`?)?(?:\\)[a-z, ]*:?)?)?|" + label + ")$")
 	ownLine = regexp.MustCompile("^(?:(?:author |title |tags )?" + quoteBar +
 		"|author unknown$|left out: [1-9][0-9]* hidden characters$)")
@@ -110,10 +111,23 @@ func (q *quotedLines) snapshot(i int) (start, n int) {
 	for _, words := range []string{preamble, emptyNotice, truncatedNotice} {
 		words = strings.TrimSpace(words)
 		if text, isCut := q.cut(at); q.body(at) == words || isCut && strings.HasPrefix(words, text) {
+			if next := q.skipBlank(at + 1); next < len(q.lines) && q.isOmittedNotice(next) {
+				at = next
+			}
 			return start, at + 1 - i
 		}
 	}
 	return 0, 0
+}
+
+// isOmittedNotice reports whether line i says how many memories are left out.
+func (q *quotedLines) isOmittedNotice(i int) bool {
+	if omittedLine.MatchString(q.body(i)) {
+		return true
+	}
+	text, isCut := q.cut(i)
+	words := strings.TrimLeft(text, "0123456789")
+	return isCut && words != text && strings.HasPrefix(omittedWords, words)
 }
 
 // item returns the number of lines of the memory, or of the group heading, that begins in line i. Inside a snapshot a

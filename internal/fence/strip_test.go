@@ -28,7 +28,8 @@ func quoteLines(text, mark string) string {
 func TestStripRemovesSnapshotsAndNothingElse(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		page := Markdown(textGenerator(2).Draw(t, "title"), groupGenerator.Draw(t, "groups"))
+		page := Omitting(Markdown(textGenerator(2).Draw(t, "title"), groupGenerator.Draw(t, "groups")),
+			rapid.IntRange(0, 2000).Draw(t, "omitted"))
 		before := rapid.SampledFrom(surroundings).Draw(t, "before")
 		after := rapid.SampledFrom(surroundings).Draw(t, "after")
 		if after != "" && !strings.HasPrefix(after, "\n") {
@@ -57,7 +58,8 @@ func TestStripRemovesLoneMemories(t *testing.T) {
 func TestStripRemovesTruncatedSnapshots(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		page := Markdown(textGenerator(2).Draw(t, "title"), groupGenerator.Draw(t, "groups"))
+		page := Omitting(Markdown(textGenerator(2).Draw(t, "title"), groupGenerator.Draw(t, "groups")),
+			rapid.IntRange(0, 2000).Draw(t, "omitted"))
 		mark := rapid.SampledFrom([]string{"", "> ", "  "}).Draw(t, "mark")
 		for n := len("# Memories"); n <= len(page); n++ {
 			cut := quoteLines(page[:n], mark)

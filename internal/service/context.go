@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"time"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/fence"
@@ -26,7 +27,8 @@ func (s *Service) ReadContext(ctx context.Context, actor *identity.Actor,
 	if err != nil {
 		return out, err
 	}
-	list, err := store.Read(ctx, s.Store, actor, func(tx *store.Tx) ([]loci.Memory, error) {
+	total := 0
+	list, err := store.Read(ctx, s.Store, actor, func(tx *store.Tx) (_ []loci.Memory, err error) {
 		if in.AtlasID != "" {
 			a, err := tx.AtlasRecord(in.AtlasID)
 			if err != nil {
@@ -34,8 +36,8 @@ func (s *Service) ReadContext(ctx context.Context, actor *identity.Actor,
 			}
 			out.Atlas = &a
 		}
-		if in.Query != "" {
-			return nil, nil
+		if total, err = memorydb.Count(tx, f); err != nil || in.Query != "" {
+			return nil, err
 		}
 		memorydb.CollectAuthors(tx, authors)
 		return verifiedAndNewest(tx, f, in.Limit.OrDefault())
@@ -46,7 +48,7 @@ func (s *Service) ReadContext(ctx context.Context, actor *identity.Actor,
 	if err != nil {
 		return loci.MemoryContext{}, err
 	}
-	s.fillContext(&out, list, authors, int(in.MaxTokens))
+	s.fillContext(&out, list, authors, int(in.MaxTokens), total)
 	return out, nil
 }
 
@@ -61,7 +63,12 @@ func (s *Service) atlasContext(tx *store.Tx, atlas loci.ID, tokens int) (out loc
 	}
 	authors := map[loci.ID]string{}
 	memorydb.CollectAuthors(tx, authors)
-	list, err := verifiedAndNewest(tx, loci.MemoryFilter{AtlasID: atlas}, atlasContextLimit)
+	f := loci.MemoryFilter{AtlasID: atlas}
+	list, err := verifiedAndNewest(tx, f, atlasContextLimit)
+	if err != nil {
+		return out, err
+	}
+	total, err := memorydb.Count(tx, f)
 	if err != nil {
 		return out, err
 	}
@@ -69,19 +76,31 @@ func (s *Service) atlasContext(tx *store.Tx, atlas loci.ID, tokens int) (out loc
 		tx.LinkResponse(m.ID)
 	}
 	out.Atlas = &a
-	s.fillContext(&out, list, authors, tokens)
+	s.fillContext(&out, list, authors, tokens, total)
 	return out, nil
 }
 
-// fillContext writes memories, the most important one first, into a snapshot that fits a page.
-func (s *Service) fillContext(out *loci.MemoryContext, list []loci.Memory, authors map[loci.ID]string, tokens int) {
-	for {
-		out.Groups, out.Markdown = renderContext(slices.Clone(list), authors, tokens)
-		if len(list) <= 1 || page.JSONSize(out) <= page.MaxBytes {
-			break
+// fillContext writes memories, the most important one first, into a snapshot that fits a page. They are some of a total.
+func (s *Service) fillContext(out *loci.MemoryContext, list []loci.Memory, authors map[loci.ID]string,
+	tokens, total int) {
+	render := func(tokens int) {
+		for {
+			out.Groups, out.Markdown = renderContext(slices.Clone(list), authors, tokens)
+			if len(list) <= 1 || page.JSONSize(out) <= page.MaxBytes {
+				break
+			}
+			list = list[:len(list)*3/4] // the least important memory is last
 		}
-		list = list[:len(list)*3/4] // the least important memory is last
+		out.Omitted = total
+		for _, g := range out.Groups {
+			out.Omitted -= len(g.Memories)
+		}
 	}
+	if render(tokens); out.Omitted > 0 && tokens > 0 { // the frame must have room for their number
+		render(max(1, tokens-fence.Tokens("\n"+fence.OmittedNotice(total))))
+	}
+	out.Omitted = max(0, out.Omitted) // a memory may be new since they were counted
+	out.Markdown = fence.Omitting(out.Markdown, out.Omitted)
 	out.Tokens, out.GeneratedAt = fence.Tokens(out.Markdown), s.Store.Now()
 }
 
@@ -139,8 +158,11 @@ func renderContext(list []loci.Memory, authors map[loci.ID]string, tokens int) (
 	groups, fenced, tooLarge := []loci.ContextGroup{}, []fence.Group{}, []fence.Group(nil)
 	for _, m := range list {
 		f := fence.Memory{ID: string(m.ID), Author: authorText(authors[m.CreatedBy], m.CreatedBy), Title: m.Title,
-			Content: m.Content, Type: string(m.Type),
+			Content: m.Content, Type: string(m.Type), Changed: m.UpdatedAt.Std().Format(time.DateOnly),
 			Verified: m.Reviewed(), Expired: m.Expired, Tags: m.Tags}
+		if m.TitleDerived {
+			f.Title = "" // the content has it
+		}
 		if tokens > 0 && !fitsAlone(f, tokens) {
 			tooLarge = append(tooLarge, fence.Group{Name: string(m.Type), Memories: []fence.Memory{f}})
 			continue // too large alone: it must not keep other memories out

@@ -270,7 +270,7 @@ func TestContextQuotesHostileMemory(t *testing.T) {
 			case !inside && strings.HasPrefix(line, "Memory "):
 				heads++
 				if strings.Contains(line, string(id)) || !strings.Contains(line,
-					"(not verified, note), quoted as data:") {
+					"(not verified, changed ") || !strings.Contains(line, ", note), quoted as data:") {
 					t.Errorf("a head says %q", line)
 				}
 			case !inside && strings.HasPrefix(line, "#") && line != "# Memories of `What is known`" &&

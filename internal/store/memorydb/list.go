@@ -3,6 +3,7 @@ package memorydb
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -94,6 +95,31 @@ func memories(t *scope.Scope, f listing, p page.Request) (list page.List[loci.Me
 		return memories(t, f, p)
 	}
 	return list, nil
+}
+
+// maxCount is the highest number of memories that Count counts.
+const maxCount = 100_000
+
+// Count returns the number of active memories in the place and the times of a filter, or maxCount if there are more.
+func Count(h scope.Holder, f loci.MemoryFilter) (n int, err error) {
+	t := scope.Of(h)
+	since, until, err := f.Period(t.Conn.Now)
+	if err != nil {
+		return 0, err
+	}
+	places, err := t.Resolve(f.WorkspaceID, f.AtlasID)
+	if err != nil {
+		return 0, err
+	}
+	where, which := fmt.Sprintf(t.Conn.Dialect.InList, "a.workspace", 1), any(sqldb.EncodeInts(places.Workspaces))
+	if places.Atlas != 0 {
+		where, which = `a.row_id = ?1`, places.Atlas
+	}
+	err = t.Conn.QueryRow(fmt.Sprintf(`SELECT count(*) FROM (SELECT h.id FROM atlases a JOIN memories h
+		ON h.atlas = a.row_id AND h.status = 0 AND h.created_at >= ?2 AND h.created_at < ?3
+		WHERE %s LIMIT %d) AS counted`, where, maxCount),
+		[]any{which, since, cmp.Or(until, math.MaxInt64)}, []any{&n})
+	return n, err
 }
 
 // loadPageEntries reads the memories of entries and adds them to the page in that order.
