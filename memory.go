@@ -346,6 +346,7 @@ type UpdateMemory struct {
 	Title    *OptionalTitle `json:"title,omitzero"`
 	Type     MemoryType     `json:"type,omitzero" jsonschema:"Only if it changes"`
 	Tags     *Tags          `json:"tags,omitzero" jsonschema:"Replaces all"`
+	AtlasID  ID             `json:"atlasId,omitzero" id:"atlas" jsonschema:"Only to move it to this atlas of its workspace"`
 	Secrets  OnSecret       `json:"secrets,omitzero" jsonschema:"redact: replace credentials"`
 }
 
@@ -361,7 +362,7 @@ type VerifyMemory struct {
 	MemoryID   ID          `json:"memoryId" id:"memory"`
 	Evidence   *Evidence   `json:"evidence,omitzero" jsonschema:"Basis"`
 	Confidence *Confidence `json:"confidence,omitzero"`
-	ValidUntil *Time       `json:"validUntil,omitzero" date:"end" jsonschema:"Time or date"`
+	ValidUntil *Time       `json:"validUntil,omitzero" date:"end" jsonschema:"Date or time"`
 }
 
 // SupersedeMemory is the input of memory.supersede.

@@ -71,7 +71,7 @@ func TestToolsDescribeOperations(t *testing.T) {
 			`"readOnlyHint":true,"title":"Memory search"}`,
 		`"type":{"type":"string","enum":["fact","decision","preference","task","architecture","note"]}`,
 		`"limit":{"type":"integer"}`,
-		"newest first. since/until (time, date or age: 7d), cursor (last nextCursor)",
+		"newest first. since/until (date, time, 7d), cursor (last nextCursor)",
 	} {
 		if !bytes.Contains(out, []byte(want)) {
 			t.Errorf("no %s in %s", want, out)

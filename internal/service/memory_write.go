@@ -36,9 +36,9 @@ func (s *Service) updateMemory(ctx context.Context, actor *identity.Actor, id lo
 // UpdateMemory changes the given fields of a memory.
 func (s *Service) UpdateMemory(ctx context.Context, actor *identity.Actor,
 	in loci.UpdateMemory) (loci.OneMemory, error) {
-	if in.Content == nil && in.Title == nil && in.Type == "" && in.Tags == nil {
+	if in.Content == nil && in.Title == nil && in.Type == "" && in.Tags == nil && in.AtlasID == "" {
 		return loci.OneMemory{}, loci.Errorf(loci.CodeInvalidQuery,
-			"send at least one field to change: content, title, type, tags")
+			"send at least one field to change: content, title, type, tags, atlasId")
 	}
 	return s.updateMemory(ctx, actor, in.MemoryID, store.ToChange, func(h *memorydb.Memory,
 		next *loci.Memory) (err error) {
@@ -57,6 +57,11 @@ func (s *Service) UpdateMemory(ctx context.Context, actor *identity.Actor,
 				}
 			}
 			setContent(next, h.Secrets(), in.Secrets, content)
+		}
+		if in.AtlasID != "" {
+			if next.AtlasID, err = h.MoveTo(in.AtlasID); err != nil {
+				return err
+			}
 		}
 		if in.Type != "" {
 			next.Type = in.Type

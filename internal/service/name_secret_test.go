@@ -35,6 +35,9 @@ var otherTexts = map[string]string{
 	"ref":        "compared with a code",
 	"mimeType":   "a media type, which the first bytes replace",
 	"sha256":     "hexadecimal digits alone",
+	"since":      "not stored",
+	"until":      "not stored",
+	"validUntil": "times alone",
 }
 
 func TestNamesHoldNoCredential(t *testing.T) {

@@ -112,6 +112,7 @@ func (m *memoryModel) agree(what string, got loci.Memory, err error, want *memor
 		return
 	}
 	m.must(err)
+	got.Unchanged = false // it describes the call
 	if g, w := asJSON(got), asJSON(want.Memory); g != w {
 		m.t.Fatalf("%s: got\n%s\nwant\n%s", what, g, w)
 	}
@@ -271,6 +272,7 @@ func (m *memoryModel) act() {
 		out, err = m.service.UpdateMemory(ctx, caller, in)
 		if code = conflict(active); code == "" {
 			m.next(l, actor, f)
+			store.QueryRow(m.test, m.s, `SELECT row_id FROM atlases WHERE id = ?1`, l.AtlasID, &l.atlas)
 		}
 	case "append":
 		text := m.text(3)
@@ -326,7 +328,7 @@ func (m *memoryModel) act() {
 
 // changes draws what an update changes.
 func (m *memoryModel) changes(in *loci.UpdateMemory) func(*loci.Memory) {
-	which := 1 + m.below(15, "fields")
+	which := 1 + m.below(31, "fields")
 	content, given, kind, tags := loci.Content(m.text(6)),
 		loci.OptionalTitle(rapid.SampledFrom([]string{"", "Knots", "日本"}).Draw(m.t, "title")), m.kind(), m.tags()
 	if which&1 != 0 {
@@ -341,6 +343,9 @@ func (m *memoryModel) changes(in *loci.UpdateMemory) func(*loci.Memory) {
 	if list := tagsOf(tags); which&8 != 0 {
 		in.Tags = &list
 	}
+	if which&16 != 0 {
+		in.AtlasID = m.atlases[m.below(2, "atlas")]
+	}
 	return func(n *loci.Memory) {
 		if in.Content != nil {
 			n.Content = string(content)
@@ -348,7 +353,7 @@ func (m *memoryModel) changes(in *loci.UpdateMemory) func(*loci.Memory) {
 		if in.Title != nil {
 			n.Title, n.TitleDerived = string(given), given == ""
 		}
-		n.Type = cmp.Or(in.Type, n.Type)
+		n.Type, n.AtlasID = cmp.Or(in.Type, n.Type), cmp.Or(in.AtlasID, n.AtlasID)
 		if in.Tags != nil {
 			n.Tags = tags
 		}

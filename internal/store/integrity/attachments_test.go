@@ -91,6 +91,34 @@ func TestRepairKeepsWhatNamesTheRightAtlas(t *testing.T) {
 	})
 }
 
+// A memory that moves takes its files, its counters and its place in the index along, before and after a flush.
+func TestMovedMemoryIsConsistent(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		x := newFileTest(t, d)
+		former := x.memories[0].AtlasID
+		for _, name := range []loci.Name{"One", "Two"} {
+			a := testenv.Must(x.service.CreateAtlas(ctx, x.bob, loci.CreateAtlas{Name: name, WorkspaceID: x.crew}))(t)
+			m := testenv.Must(x.service.UpdateMemory(ctx, x.bob, loci.UpdateMemory{MemoryID: x.memories[0].ID,
+				AtlasID: a.Atlas.ID}))(t)
+			testenv.Equal(t, m.Memory.AtlasID, a.Atlas.ID)
+			checkHealthy(t, x.s)
+			for atlas, want := range map[loci.ID]int{former: 0, a.Atlas.ID: 1} {
+				got := testenv.Must(x.service.GetAtlas(ctx, x.bob, loci.GetAtlas{AtlasID: atlas}))(t)
+				testenv.Equal(t, got.Atlas.MemoryCount, want, name)
+				r := searchKeywords(t, x.s, x.bob, "team", loci.MemoryFilter{AtlasID: atlas})
+				testenv.Equal(t, r.KeywordCandidates, want, name)
+			}
+			testenv.NoError(t, x.s.Flush(ctx, x.crew))
+			checkHealthy(t, x.s)
+			former = a.Atlas.ID
+		}
+		detail := testenv.Must(x.service.GetMemory(ctx, x.bob, loci.GetMemory{MemoryID: x.memories[0].ID}))(t)
+		testenv.Equal(t, len(detail.Attachments), 1, "files")
+		testenv.Equal(t, detail.Version, 3, "version")
+	})
+}
+
 // A reindex knows the types and the statuses of this program, and keeps the memories of a newer one in the index.
 func TestReindexKeepsMemoriesOfANewerProgram(t *testing.T) {
 	t.Parallel()

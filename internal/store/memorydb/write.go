@@ -22,6 +22,7 @@ type Memory struct {
 	t       *scope.Scope
 	rowID   int64
 	atlas   scope.Atlas
+	target  *scope.Atlas // to which the next update moves the memory, or nil
 	current loci.Memory
 	purpose scope.Purpose
 }
@@ -132,6 +133,38 @@ func (m *Memory) Record() loci.Memory { return m.current }
 // Secrets returns the workspace's policy for credentials in texts.
 func (m *Memory) Secrets() loci.SecretsPolicy { return m.atlas.Secrets() }
 
+// MoveTo makes the next update move the memory to another atlas of its workspace, and returns the atlas's id.
+func (m *Memory) MoveTo(id loci.ID) (loci.ID, error) {
+	a, err := m.t.OpenAtlas(id, loci.RoleMember, scope.ToChange, m.t.Conn.LockClause("KEY SHARE", "a, w, m"))
+	if err != nil {
+		return "", err
+	}
+	if a.WorkspaceID() != m.current.WorkspaceID {
+		return "", loci.NewError(loci.CodeAtlasWorkspaceMismatch)
+	}
+	if a.RowID() != m.atlas.RowID() {
+		m.target = a
+	}
+	return a.ID(), nil
+}
+
+// move moves the memory with its files to its target. It takes the memory off the counters of its former atlas, and
+// returns the change of those of the atlas that it is in now.
+func (m *Memory) move(change indexdb.Counters) (indexdb.Counters, error) {
+	if m.target == nil {
+		return change, nil
+	}
+	if _, err := m.t.Exec(`UPDATE attachments SET atlas = ?2 WHERE memory = ?1`, m.rowID,
+		m.target.RowID()); err != nil {
+		return change, err
+	}
+	bytes := int64(len(m.current.Content))
+	err := appendLog(&m.atlas, indexdb.Deletion(m.rowID, m.atlas.RowID(),
+		indexdb.Counters{Memories: -1, Bytes: -bytes}))
+	m.atlas, m.target = *m.target, nil
+	return indexdb.Counters{Memories: 1, Bytes: change.Bytes + bytes}, err
+}
+
 // isReview reports whether an update records a review by the actor.
 func (m *Memory) isReview() bool { return m.purpose == scope.ToReview }
 
@@ -150,7 +183,7 @@ func (m *Memory) Update(next loci.Memory, entry *IndexEntry) (loci.Memory, error
 	}
 	next = m.withFixedFields(next)
 	fields, was := indexdb.FieldsOf(next), indexdb.FieldsOf(m.current)
-	if !m.isReview() && indexdb.MemoryTable.Equal(&fields, &was) {
+	if !m.isReview() && m.target == nil && indexdb.MemoryTable.Equal(&fields, &was) {
 		m.t.LinkResponse(shownBy(next)...)
 		return m.current, nil
 	}
@@ -219,11 +252,19 @@ func (m *Memory) applyUpdate(next loci.Memory, entry *IndexEntry) (loci.Memory, 
 	if err := m.updateRow(next, index.hash); err != nil {
 		return next, err
 	}
+	added := int64(len(next.Content) - len(was.Content))
+	counters, err := m.move(indexdb.Counters{Bytes: added})
+	if err != nil {
+		return next, err
+	}
 	t.LinkResponse(shownBy(next)...)
 	m.current = next
-	return next, appendLog(&m.atlas, indexdb.LogUpdate{
-		DocAttributes: indexdb.DocAttributes(m.rowID, m.atlas.RowID(), next),
-		Counters:      indexdb.Counters{Bytes: int64(len(next.Content) - len(was.Content))}, Document: index.document})
+	if err = t.Index.AppendLog(t.Conn, m.atlas.Workspace().RowID(), indexdb.LogUpdate{
+		DocAttributes: indexdb.DocAttributes(m.rowID, m.atlas.RowID(), next), Counters: counters,
+		Document: index.document}); err == nil && added > 0 {
+		err = m.atlas.Workspace().CheckStorageQuota()
+	}
+	return next, err
 }
 
 // An indexUpdate is the entry of the next text of a memory and the bands of its former text.
@@ -273,6 +314,9 @@ func (m *Memory) updateRow(next loci.Memory, hash int64) error {
 	indexdb.MemoryTable.Assign(&u, &fields, &was, m.changedGroups(next)...)
 	if next.Content != m.current.Content {
 		u.Set("hash", hash)
+	}
+	if m.target != nil {
+		u.Set("atlas", m.target.RowID())
 	}
 	u.Set("updated_by", m.t.Actor.UserID)
 	_, err := m.t.Exec(`UPDATE memories SET `+u.Clause()+` WHERE row_id = ?1`, u.Args...)
