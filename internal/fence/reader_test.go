@@ -81,8 +81,9 @@ func expected(m Memory) parsedMemory {
 		}
 		return "`" + strings.ReplaceAll(s, "`", "'") + "`"
 	}
-	e := parsedMemory{ID: label(m.ID), Changed: m.Changed, Verified: m.Verified, Expired: m.Expired, Author: oneLine(m.Author, 300),
-		Title: oneLine(m.Title, 300)}
+	e := parsedMemory{ID: label(m.ID), Changed: m.Changed, Verified: m.Verified, Expired: m.Expired,
+		Author: oneLine(m.Author, 300),
+		Title:  oneLine(m.Title, 300)}
 	if m.Type != "" {
 		e.Kind = label(m.Type)
 	}

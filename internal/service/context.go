@@ -80,7 +80,7 @@ func (s *Service) atlasContext(tx *store.Tx, atlas loci.ID, tokens int) (out loc
 	return out, nil
 }
 
-// fillContext writes memories, the most important one first, into a snapshot that fits a page. They are some of a total.
+// fillContext writes memories, the most important one first, into a snapshot that fits a page. They are some of all.
 func (s *Service) fillContext(out *loci.MemoryContext, list []loci.Memory, authors map[loci.ID]string,
 	tokens, total int) {
 	render := func(tokens int) {

@@ -35,8 +35,8 @@ type Options struct {
 type Service interface {
 	// CheckSetup returns nil if the token of a setup link makes the first account.
 	CheckSetup(ctx context.Context, token string) error
-	// CheckVerifyLink and CheckResetLink return the address of the account if the token of the link of a mail can be used.
-	// They do not use it.
+	// CheckVerifyLink and CheckResetLink return the address of the account if the token of the link of a mail can be
+	// used. They do not use it.
 	CheckVerifyLink(ctx context.Context, token string) (loci.Email, error)
 	CheckResetLink(ctx context.Context, token string) (loci.Email, error)
 	// CheckRegistration returns nil if the policy of the server allows a registration with these links.
