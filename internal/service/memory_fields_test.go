@@ -70,7 +70,7 @@ func TestFieldsOfInputsAreStored(t *testing.T) {
 			t.Helper()
 			shown := members(t, w.Get(t, id))
 			for name, want := range members(t, in) {
-				if stored(name) && name != "atlasId" && !bytes.Equal(shown[name], want) {
+				if stored(name) && !bytes.Equal(shown[name], want) {
 					t.Errorf("%s: %s is %s, want %s", what, name, shown[name], want)
 				}
 			}
@@ -91,7 +91,7 @@ func TestFieldsOfInputsAreStored(t *testing.T) {
 
 		update := loci.UpdateMemory{}
 		fill(reflect.ValueOf(&update).Elem(), 3, stored)
-		update.MemoryID = id
+		update.MemoryID, update.AtlasID = id, w.Atlas(t, "Chest")
 		MustCall(t, w, CallerOwner, service.MemoryUpdate, update)
 		compare("update", update, id)
 
