@@ -267,6 +267,9 @@ func (k *worker) mutate(id, other string) *mutation {
 	case what == 5:
 		n := rand.IntN(len(l.versions))
 		former := l.versions[n]
+		if former.content != s.content {
+			s.evidence = "" // a review ends with its content
+		}
 		if s.title, s.content, s.tag = former.title, former.content, former.tag; s != l.current() {
 			return made("/revert", map[string]any{"version": n + 1}, l.withVersion(s))
 		}
@@ -277,12 +280,12 @@ func (k *worker) mutate(id, other string) *mutation {
 		}
 	case what == 7:
 		w := k.newWord()
-		s.content += "\n" + w + " goes on"
+		s.content, s.evidence = s.content+"\n"+w+" goes on", ""
 		l.words = append(slices.Clip(l.words), w)
 		return made("/append", map[string]any{"content": w + " goes on"}, l.withVersion(s))
 	case what > 7:
 		w := k.newWord()
-		s.content = w + " is what it says now"
+		s.content, s.evidence = w+" is what it says now", ""
 		s.title = s.content // nobody gave it, so it follows
 		l.words = append(slices.Clip(l.words), w)
 		return &mutation{"PATCH", "/v1/memories/" + id, map[string]any{"content": s.content}, id,

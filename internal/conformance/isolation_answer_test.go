@@ -51,20 +51,18 @@ func normalizedAnswer(h *testServer, w transport, o *op.Op, base args, field, s 
 			loci.RevokeKey{KeyID: loci.ID(key["id"].(string))}))(h.t)
 	}
 	if x, ok := a.object["session"].(args); ok && o.Name == service.SessionFinalize.Name {
-		x["snapshot"] = strings.ReplaceAll(x["snapshot"].(string), strings.Trim(s, "\n"), "it") // of a short text, too
+		if text, ok := x["snapshot"].(string); ok { // not by a tool
+			x["snapshot"] = strings.ReplaceAll(text, strings.Trim(s, "\n"), "it") // of a short text, too
+		}
 	}
 	if c, ok := a.object["candidate"].(args); ok {
-		if c["title"] == title.Derive(s) {
-			c["title"] = s
-		}
+		restoreTitle(c, s)
 		if alike, ok := c["similar"].([]any); ok { // as of a memory, below
 			c["similar"] = slices.DeleteFunc(alike, func(v any) bool { return ownsRecord(h, v.(args)["memoryId"]) })
 		}
 	}
 	if m, ok := a.object["memory"].(args); ok {
-		if m["title"] == title.Derive(s) {
-			m["title"] = s
-		}
+		restoreTitle(m, s)
 		if content, ok := m["content"].(string); ok {
 			m["content"] = strings.TrimSuffix(content, "\n"+s)
 		}
@@ -77,6 +75,14 @@ func normalizedAnswer(h *testServer, w transport, o *op.Op, base args, field, s 
 		}
 	}
 	return head + aVersion.ReplaceAllString(normalize(h.t, withoutText(a.object, s).(args), false), `"version"`)
+}
+
+// restoreTitle replaces a title that is derived from the text s, or its beginning, by s. Writing tools shorten titles.
+func restoreTitle(record args, s string) {
+	shown, ok := record["title"].(string)
+	if ok && shown != "" && (strings.HasPrefix(title.Derive(s), shown) || strings.HasPrefix(s, shown)) {
+		record["title"] = s
+	}
 }
 
 // ownsRecord reports whether the caller can read a memory.

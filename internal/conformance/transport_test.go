@@ -343,7 +343,7 @@ func viaCommand(h *testServer, o *op.Op, c *op.Call, in args) answer {
 	if c.ActorHeader != "" && o.Access != op.Agent { // these commands are for agents alone
 		line = append(line, "--agent")
 	}
-	if o.Has(op.Destructive) && !slices.ContainsFunc(o.Fields(), isConfirm) {
+	if (o.Has(op.Destructive) || o.Method == http.MethodDelete) && !slices.ContainsFunc(o.Fields(), isConfirm) {
 		line = append(line, "--yes") // no terminal to confirm on
 	}
 	line = append(slices.Clone(words[:2]), append(line, words[2:]...)...)

@@ -282,7 +282,7 @@ func briefFields(o *op.Op, object args) args {
 		return each(list, args{"type": "note", "tags": []any{}, "similar": []any{}}, "unitId", "updatedAt")
 	}
 	usualSession := args{"kind": "manual", "archived": false}
-	hiddenOfSession := []string{"workspaceId", "externalId", "sourceName", "createdAt"}
+	hiddenOfSession := []string{"title", "workspaceId", "externalId", "sourceName", "createdAt"}
 	switch {
 	case object["code"] != nil: // an error is complete
 	case name == "account.status":

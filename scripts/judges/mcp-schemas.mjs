@@ -126,11 +126,12 @@ async function judge(revision) {
     expect((answer.isError ?? false) === want, `${revision} isError should be ${want}`, answer)
   }
   const { memory } = JSON.parse(made.content[0].text)
+  const atlasId = memory.atlas.id
 
   const { resources } = await ask('resources/list', {}, 'ListResourcesResult')
   expect(resources?.length > 0, `${revision} lists atlases`, resources)
   await ask('resources/templates/list', {}, 'ListResourceTemplatesResult')
-  for (const uri of [`loci://memory/${memory.id}`, `loci://atlas/${memory.atlasId}/context`]) {
+  for (const uri of [`loci://memory/${memory.id}`, `loci://atlas/${atlasId}/context`]) {
     await ask('resources/read', { uri }, 'ReadResourceResult', uri)
   }
   await refuse('resources/read', { uri: 'loci://memory/nowhere' }, revision === stateless ? -32602 : -32002)
@@ -143,11 +144,11 @@ async function judge(revision) {
   }
   await refuse('prompts/get', { name: 'nothing' }, -32602)
 
-  const begin = memory.atlasId.slice(0, 8)
+  const begin = atlasId.slice(0, 8)
   for (const [ref, name] of [[{ type: 'ref/prompt', name: 'recall' }, 'atlas'],
     [{ type: 'ref/resource', uri: 'loci://atlas/{atlasId}/context' }, 'atlasId']]) {
     const { completion } = await ask('completion/complete', { ref, argument: { name, value: begin } }, 'CompleteResult')
-    expect(completion?.values.includes(memory.atlasId), `${revision} completes ${begin}`, completion)
+    expect(completion?.values.includes(atlasId), `${revision} completes ${begin}`, completion)
   }
 }
 
