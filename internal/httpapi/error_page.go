@@ -17,10 +17,27 @@ type errorPageKey struct{}
 
 // WithErrorPage returns a request whose error WriteError writes as a page, if a browser sent it to show the response.
 func WithErrorPage(r *http.Request, page ErrorPage) *http.Request {
-	if page == nil || !prefersHTML(r.Header) {
+	if page == nil || !isNavigation(r) || !prefersHTML(r.Header) {
 		return r
 	}
 	return r.WithContext(context.WithValue(r.Context(), errorPageKey{}, page))
+}
+
+// isNavigation reports whether a browser shows the response: a link, or a form. Scripts of a page say another mode, and
+// programs that name text/html by default send JSON or other methods.
+func isNavigation(r *http.Request) bool {
+	mode := r.Header.Get("Sec-Fetch-Mode")
+	if mode != "" && mode != "navigate" {
+		return false
+	}
+	switch r.Method {
+	case http.MethodGet, http.MethodHead:
+		return true
+	case http.MethodPost:
+		media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+		return media == "" || media == "application/x-www-form-urlencoded" || media == "multipart/form-data"
+	}
+	return mode == "navigate"
 }
 
 // prefersHTML reports whether a client shows pages. It names text/html (RFC 9110, section 12.5.1), and JSON at most in

@@ -18,7 +18,9 @@ type Filter struct {
 	Until    int64    // documents were created before, unless it is 0
 }
 
-func (f *Filter) allowsCreated(at int64) bool { return at >= f.Since && (f.Until == 0 || at < f.Until) }
+func (f *Filter) allowsCreated(at int64) bool {
+	return (f.Since == 0 || at >= f.Since) && (f.Until == 0 || at < f.Until)
+}
 
 func allows(mask uint64, v uint8) bool { return mask == 0 || mask>>v&1 == 1 }
 

@@ -40,7 +40,7 @@ func cutPart(args []byte) (rest []byte, part int, err error) {
 	return rest, part, nil
 }
 
-// readPart returns the answer raw with one part of its long text, and tells which of how many it is; 0 is the first. An
+// readPart returns the answer raw with one part of its long text, its number and the number of all; 0 is the first. An
 // answer that is short enough is shown whole. Equal texts have equal parts.
 func readPart(raw []byte, part int, shown op.Presentation) ([]byte, error) {
 	if len(raw) <= maxResult && part == 0 {
@@ -48,8 +48,16 @@ func readPart(raw []byte, part int, shown op.Presentation) ([]byte, error) {
 	}
 	whole, frame := splitText(raw, shown.Text)
 	k := newTruncator(frame, shown)
-	if k.maxBytes = maxResult - minPart - partOverhead; !k.fit() {
-		k.out = []byte("{}")
+	k.maxBytes = maxResult - minPart - partOverhead
+	fits := k.fit()
+	for _, items := range []int{50, 20, 10, 5} { // of its lists, such as attachments
+		if !fits {
+			k.itemLimit = items
+			fits = k.fit()
+		}
+	}
+	if !fits {
+		k.out = []byte(`{"truncated":true}`)
 	}
 	parts := splitParts(whole, maxResult-len(k.out)-partOverhead)
 	if part = max(part, 1); part > len(parts) {

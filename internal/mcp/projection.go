@@ -26,7 +26,7 @@ var unlimited = strconv.Itoa(loci.Unlimited)
 // A projection copies an answer without the members that tools omit; see op.Presentation.
 type projection struct {
 	op.Presentation
-	nameOf nameFunc // in the answer of a write: tells the names of records
+	nameOf nameFunc // returns the names of records in the answer of a write
 }
 
 // A nameFunc returns the name of a record as JSON, or nil.

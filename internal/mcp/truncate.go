@@ -92,7 +92,7 @@ type truncator struct {
 	textLimit     int  // characters of any other text
 	wholeLimit    int  // bytes of a whole text, which loses memories beyond
 	itemLimit     int  // items of each list
-	quiet         bool // nothing tells what was cut
+	quiet         bool // objects do not say that they were truncated
 
 	in               strictjson.Scanner
 	out              []byte

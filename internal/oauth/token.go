@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/loci-memory/loci"
@@ -78,6 +79,11 @@ func refresh(params url.Values) (func(grantdb.Tx) (exchanged, error), error) {
 	err := requireParams(params, "refresh_token")
 	return func(t grantdb.Tx) (x exchanged, err error) {
 		x.tokens, x.ok, err = t.Refresh(params.Get("refresh_token"), params.Get("client_id"))
+		asked := strings.Fields(params.Get("scope"))
+		if err == nil && len(asked) > 0 && !slices.Contains(asked, accountScope) &&
+			slices.Contains(strings.Fields(x.tokens.Scope), accountScope) {
+			err = errorf(codeInvalidScope, "scope must be that of the grant, or be left out: a refresh changes none")
+		}
 		return x, err
 	}, err
 }

@@ -43,9 +43,10 @@ func (s *Service) CheckRegistration(_ context.Context, ref loci.ReferralCode,
 	return s.Registration.checkAllowed(loci.Register{Ref: ref, Invitation: invitation})
 }
 
-// CheckReferral returns NotFound for a code that is no user's. An unknown one counts as a registration of the address.
+// CheckReferral returns NotFound for a code that is no user's. Unknown ones are limited by address, apart from
+// registrations, which a page of others could use up.
 func (s *Service) CheckReferral(ctx context.Context, code loci.ReferralCode, address string) error {
-	release, err := s.registrations.Take([]limit.Key{limit.Network(address)})
+	release, err := s.referralLookups.Take([]limit.Key{limit.Network(address)})
 	if err != nil {
 		return err
 	}

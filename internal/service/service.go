@@ -28,14 +28,15 @@ type Service struct {
 	*sessions
 	*messages
 	*files
-	searcher      *retrieve.Searcher
-	passwords     password.Hasher
-	signInLimiter *limit.SignIns
-	registrations *limit.Attempts[limit.Key]
-	linkLimiter   *limit.Attempts[limit.Key]
-	mailLimiter   *limit.Attempts[limit.Key]
-	resetLimiter  *limit.SignIns // of requests for a link, which neither sign-ins nor other mails use up
-	setup         setupLink
+	searcher        *retrieve.Searcher
+	passwords       password.Hasher
+	signInLimiter   *limit.SignIns
+	registrations   *limit.Attempts[limit.Key]
+	referralLookups *limit.Attempts[limit.Key]
+	linkLimiter     *limit.Attempts[limit.Key]
+	mailLimiter     *limit.Attempts[limit.Key]
+	resetLimiter    *limit.SignIns // of requests for a link, which neither sign-ins nor other mails use up
+	setup           setupLink
 }
 
 // The services of other packages, whose operations a Service has.
@@ -96,6 +97,8 @@ func New(o Options) *Service {
 		signInLimiter: limit.NewSignIns(o.Clock, o.SignInLimit, o.Store.Caches()),
 		registrations: limit.NewAttempts[limit.Key](o.Clock, o.SignInLimit, "registrations",
 			"Too many registrations: wait for Retry-After seconds."),
+		referralLookups: limit.NewAttempts[limit.Key](o.Clock, o.SignInLimit, "referral codes",
+			"Too many codes that nobody has: wait for Retry-After seconds."),
 		linkLimiter: limit.NewAttempts[limit.Key](o.Clock, o.SignInLimit, "uses of links",
 			"Too many links that do not work: wait for Retry-After seconds."),
 		mailLimiter: limit.NewAttempts[limit.Key](o.Clock, o.SignInLimit, "mails",

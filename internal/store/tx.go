@@ -52,6 +52,9 @@ func (s *Store) Analyze(ctx context.Context, actor *identity.Actor, f func(), te
 	return s.base.Analyze(ctx, actor, f, texts...)
 }
 
+// ExpectComputations is scope.ExpectComputations.
+func (t *Tx) ExpectComputations(n int) { scope.ExpectComputations(t, n) }
+
 // Compute is scope.Compute.
 func Compute[T any](t *Tx, bytes int, f func() T, key ...string) (T, error) {
 	return scope.Compute(t, bytes, f, key...)

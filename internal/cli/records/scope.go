@@ -93,7 +93,7 @@ func (s *Scope) Call(ctx context.Context, o *op.Op, c *op.Call, a op.Args) ([]by
 		switch {
 		case resource == "workspace" && id == "":
 			scoped[f.Name] = jsonID(s.workspaceID)
-		case resource == "atlas" && id == "" && s.AtlasID != "":
+		case resource == "atlas" && id == "" && s.AtlasID != "" && o.Name != "memory.update": // it would be a move
 			scoped[f.Name] = jsonID(s.AtlasID)
 		case id == "":
 		case resource == "memory":

@@ -21,7 +21,7 @@ func (s *Service) EditCandidate(ctx context.Context, actor *identity.Actor, in l
 			"send at least one field to change: content, title, type, tags")
 	}
 	return inSession(ctx, s, actor, in.SessionID, sessiondb.Manage, store.InAnyState,
-		func(_ *store.Tx, x *sessiondb.Session) (out loci.OneCandidate, err error) {
+		func(tx *store.Tx, x *sessiondb.Session) (out loci.OneCandidate, err error) {
 			c, err := x.Candidate(in.CandidateID)
 			if err == nil {
 				err = x.Accept(store.ToChange)
@@ -34,7 +34,10 @@ func (s *Service) EditCandidate(ctx context.Context, actor *identity.Actor, in l
 			}
 			next, err := editedCandidate(x.Atlas().Secrets(), c, in)
 			if err == nil && next.Content != c.Content {
-				next.Similar, err = similarTo(x, next.Content, memorydb.NewIndexEntry(next.Title, next.Content))
+				var entry memorydb.IndexEntry
+				if entry, err = memorydb.ComputeIndexEntry(tx, next.Title, next.Content); err == nil {
+					next.Similar, err = similarTo(x, next.Content, entry)
+				}
 			}
 			if err == nil {
 				out.Candidate, err = x.EditCandidate(next)
@@ -72,7 +75,7 @@ func (s *Service) ModerateCandidate(ctx context.Context, actor *identity.Actor, 
 	loci.ModeratedCandidate, error) {
 	if in.Supersede != nil && in.Action != loci.ModerationCompile {
 		return loci.ModeratedCandidate{}, loci.Errorf(loci.CodeInvalidQuery,
-			"supersede goes with the action compile alone: leave it out")
+			"supersede is for the action compile alone: leave it out")
 	}
 	return inSession(ctx, s, actor, in.SessionID, sessiondb.Manage, store.InAnyState,
 		func(tx *store.Tx, x *sessiondb.Session) (out loci.ModeratedCandidate, err error) {
@@ -87,6 +90,7 @@ func (s *Service) ModerateCandidates(ctx context.Context, actor *identity.Actor,
 	order := sortedPlaces(in.CandidateIDs)
 	return store.Write(ctx, s.Store, actor, func(tx *store.Tx) (loci.ModerationResults, error) {
 		out := loci.ModerationResults{Results: make([]loci.ModerationResult, len(order))}
+		tx.ExpectComputations(2 * len(order)) // the index entry and the bands of each text
 		if _, err := tx.Account(); err != nil {
 			return out, err
 		}
@@ -113,7 +117,7 @@ func (s *Service) ModerateCandidates(ctx context.Context, actor *identity.Actor,
 var moderations = map[loci.ModerationAction]loci.SessionAction{loci.ModerationCompile: loci.ActionCompiled,
 	loci.ModerationDismiss: loci.ActionDismissed, loci.ModerationRevert: loci.ActionReverted}
 
-// moderate does an action to a candidate of a session. A refusal comes before the first write.
+// moderate applies an action to a candidate of a session. It refuses before it writes.
 func moderate(tx *store.Tx, x *sessiondb.Session, id loci.ID, action loci.ModerationAction,
 	supersede *loci.OptionalID) (out loci.ModeratedCandidate, err error) {
 	c, err := x.Candidate(id)
@@ -254,6 +258,11 @@ func revertCompiled(tx *store.Tx, x *sessiondb.Session, c loci.Candidate) (*loci
 	h, err := openLinked(tx, c.MemoryID)
 	if err != nil || h == nil {
 		return nil, err
+	}
+	if status := h.Record().Status; status != loci.MemoryArchived {
+		if _, err := loci.MemoryStates.Apply(status, "archived"); err != nil {
+			return nil, err
+		}
 	}
 	if slices.Contains(h.Record().Supersedes, c.Replaces) {
 		old, err := openLinked(tx, c.Replaces)

@@ -207,3 +207,27 @@ func TestReviewDoesWhatCanBeDone(t *testing.T) {
 		storetest.CheckHealthy(t, w.Store)
 	})
 }
+
+// A memory that has been superseded cannot be archived: the review of its candidate changes nothing, and the session
+// can be changed further.
+func TestRefusedReviewChangesNothing(t *testing.T) {
+	t.Parallel()
+	Each(t, Options{}, func(t *testing.T, w *World) {
+		shelf := w.Atlas(t, "Shelf")
+		old := loci.OptionalID(w.Memory(t, shelf, "the buoy is red"))
+		s := start(t, w, byCid, loci.StartSession{AtlasID: shelf})
+		c := capture(t, w, byCid, s.ID, "the buoy is green")
+		made := moderate(t, w, byBob, c, loci.ModerationCompile, &old).Memory.ID
+		newest := w.Memory(t, shelf, "the buoy is blue")
+		MustCall(t, w, byAnn, service.MemorySupersede,
+			loci.SupersedeMemory{MemoryID: made, ReplacementMemoryID: newest})
+		got := MustCall(t, w, byBob, service.SessionReview, loci.ModerateCandidates{Action: loci.ModerationRevert,
+			CandidateIDs: loci.CandidateIDs{c.ID}}).Results[0]
+		testenv.Equal(t, got.BulkResult, loci.BulkResult{ID: c.ID, Code: loci.CodeStateConflict}, "the result is")
+		if m := w.Get(t, loci.ID(old)); m.Status != loci.MemorySuperseded || m.SupersededBy != made {
+			t.Errorf("the first memory is %s by %s", m.Status, m.SupersededBy)
+		}
+		capture(t, w, byCid, s.ID, "another")
+		storetest.CheckHealthy(t, w.Store)
+	})
+}

@@ -36,7 +36,7 @@ type pageEntry struct {
 	id    loci.ID
 }
 
-// A listing is a list of memories. Its order has an index for each container.
+// A listing selects and sorts the memories of a list. Each order has an index for each container.
 type listing struct {
 	loci.MemoryFilter
 	since, until loci.Time
@@ -97,10 +97,10 @@ func memories(t *scope.Scope, f listing, p page.Request) (list page.List[loci.Me
 	return list, nil
 }
 
-// maxCount is the highest number of memories that Count counts.
-const maxCount = 100_000
+// maxCount is the highest number of rows that Count reads.
+const maxCount = 10_000
 
-// Count returns the number of active memories in the place and the times of a filter, or maxCount if there are more.
+// Count returns the number of active memories in the place and the times of a filter; within times at most maxCount.
 func Count(h scope.Holder, f loci.MemoryFilter) (n int, err error) {
 	t := scope.Of(h)
 	since, until, err := f.Period(t.Conn.Now)
@@ -114,6 +114,14 @@ func Count(h scope.Holder, f loci.MemoryFilter) (n int, err error) {
 	where, which := fmt.Sprintf(t.Conn.Dialect.InList, "a.workspace", 1), any(sqldb.EncodeInts(places.Workspaces))
 	if places.Atlas != 0 {
 		where, which = `a.row_id = ?1`, places.Atlas
+	}
+	if since == 0 && until == 0 { // the counters of the atlases have all memories
+		err = t.Conn.QueryRow(fmt.Sprintf(`SELECT
+			(SELECT CAST(COALESCE(SUM(`+scope.MemoryCount+`), 0) AS BIGINT) FROM atlases a WHERE %[1]s)
+			- (SELECT count(*) FROM (SELECT h.id FROM atlases a JOIN memories h
+				ON h.atlas = a.row_id AND h.status IN (1, 2) WHERE %[1]s LIMIT %[2]d) AS others)`, where, maxCount),
+			[]any{which}, []any{&n})
+		return max(0, n), err
 	}
 	err = t.Conn.QueryRow(fmt.Sprintf(`SELECT count(*) FROM (SELECT h.id FROM atlases a JOIN memories h
 		ON h.atlas = a.row_id AND h.status = 0 AND h.created_at >= ?2 AND h.created_at < ?3

@@ -106,10 +106,7 @@ type CreatePolicy struct {
 // Without a type it is a note. An existing memory keeps type and tags where m has none.
 func Create(a *scope.Atlas, m loci.NewMemory, e IndexEntry, p CreatePolicy) (out loci.CreatedMemory, err error) {
 	if p.OnDuplicate == loci.OnDuplicateVersion && m.Source != nil && m.Source.URI != "" {
-		if err := a.Lock(string(m.Source.Name) + "\n" + string(m.Source.URI)); err != nil {
-			return out, err
-		}
-		h, found, err := findBySource(a, *m.Source)
+		h, found, err := lockSource(a, *m.Source)
 		if err != nil {
 			return out, err
 		}
@@ -186,7 +183,7 @@ func NewIndexEntry(title, content string) IndexEntry {
 	return IndexEntry{index.AnalyzeEncoded(title, content), minhash.Bands(content), ContentHash(content)}
 }
 
-// ComputeIndexEntry is NewIndexEntry, for a long text outside of the transaction.
+// ComputeIndexEntry returns the index entry of a text. It analyzes a long text outside of the transaction.
 func ComputeIndexEntry(h scope.Holder, title, content string) (IndexEntry, error) {
 	return scope.Compute(h, analysis.NormalSize(title, content), func() IndexEntry {
 		return NewIndexEntry(title, content)

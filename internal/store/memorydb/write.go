@@ -31,7 +31,12 @@ type Memory struct {
 // Another If-Match is a version_conflict, a status or a container against the purpose a state_conflict.
 func Open(h scope.Holder, id loci.ID, p scope.Purpose) (*Memory, error) {
 	t := scope.Of(h)
-	return openMemory(t, p, `WHERE e.id = ?2`, id)
+	m, err := openMemory(t, p, `WHERE e.id = ?2`, id)
+	if t.Conn.Dialect.Postgres && loci.Is(err, loci.CodeNotFound) {
+		// The lock may have waited for a move: the statement joined the former atlas, another one sees the new atlas.
+		return openMemory(t, p, `WHERE e.id = ?2`, id)
+	}
+	return m, err
 }
 
 func openMemory(t *scope.Scope, p scope.Purpose, which string, args ...any) (*Memory, error) {
@@ -142,9 +147,20 @@ func (m *Memory) MoveTo(id loci.ID) (loci.ID, error) {
 	if a.WorkspaceID() != m.current.WorkspaceID {
 		return "", loci.NewError(loci.CodeAtlasWorkspaceMismatch)
 	}
-	if a.RowID() != m.atlas.RowID() {
-		m.target = a
+	if a.RowID() == m.atlas.RowID() {
+		return a.ID(), nil
 	}
+	if s := m.current.Source; s != nil && s.URI != "" && m.current.Status == loci.MemoryActive {
+		_, found, err := lockSource(a, *s)
+		if err != nil {
+			return "", err
+		}
+		if found {
+			return "", loci.Errorf(loci.CodeStateConflict,
+				"The atlas has a memory of the same source: delete one of both, or change that one.")
+		}
+	}
+	m.target = a
 	return a.ID(), nil
 }
 

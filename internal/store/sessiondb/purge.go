@@ -95,8 +95,8 @@ func (f *MemoryTraces) eraseEvents(t *sqldb.Tx, linked []int64) error {
 // PurgedText replaces a required text that quoted a purged memory.
 const PurgedText = "(purged)"
 
-// eraseTexts deletes snapshots of linked sessions, texts that quote the memory, titles of its units, and its id in
-// histories.
+// eraseTexts deletes snapshots and titles of linked sessions, texts that quote the memory, titles of its units, and its
+// id in histories.
 func (f *MemoryTraces) eraseTexts(t *sqldb.Tx, sessions, linked []int64) error {
 	for _, rowID := range sessions {
 		var task, title, summary, snapshot string
@@ -108,13 +108,14 @@ func (f *MemoryTraces) eraseTexts(t *sqldb.Tx, sessions, linked []int64) error {
 		if f.match.matches(task) {
 			task = PurgedText
 		}
-		if f.match.matches(title) {
-			title = ""
-		}
 		if f.match.matches(summary) {
 			summary = ""
 		}
-		if slices.Contains(linked, rowID) || f.match.matches(snapshot) {
+		isLinked := slices.Contains(linked, rowID)
+		if isLinked || f.match.matches(title) { // a linked one is the text of an event, which eraseEvents deletes
+			title = ""
+		}
+		if isLinked || f.match.matches(snapshot) {
 			snapshot = ""
 		}
 		if _, err = t.Exec(`UPDATE sessions SET task = ?2, summary = ?3, snapshot = ?4, title = ?5 WHERE row_id = ?1`,

@@ -98,10 +98,13 @@ func (s *Scope) AddAtlas(workspace int64, a loci.Atlas) (loci.Atlas, error) {
 	return a, err
 }
 
+// MemoryCount is the number of memories of an atlas a, in every status.
+const MemoryCount = ` a.memories + (SELECT CAST(COALESCE(SUM(c.memories), 0) AS BIGINT) FROM index_log c
+	WHERE c.workspace = a.workspace AND c.atlas = a.row_id) `
+
 // AtlasColumns are the columns of an atlas a that ScanAtlas reads, where w is the workspace.
 const AtlasColumns = ` a.id, w.id, a.name, a.keywords, a.description, a.inbox, a.archived, a.created_at, a.updated_at,
-	a.memories + (SELECT CAST(COALESCE(SUM(c.memories), 0) AS BIGINT) FROM index_log c WHERE c.workspace = a.workspace
-	AND c.atlas = a.row_id) `
+	` + MemoryCount
 
 // ScanAtlas reads AtlasColumns.
 func ScanAtlas(r sqldb.Row) (a loci.Atlas, err error) {

@@ -17,7 +17,7 @@ import (
 // only reads delays nobody: analysis.LongText bounds it.
 const (
 	maxBytesInWrite = 4 << 10
-	maxComputations = 8 // of one call: later ones run in the transaction, so that a call among many writers ends
+	maxComputations = 8 // of a call on one record: more run in the transaction, so that a call among many writers ends
 )
 
 // NewAnalyses returns the slots of analyses: half of the processors, so that those of many long texts leave the other
@@ -55,12 +55,15 @@ func Compute[T any](h Holder, bytes int, f func() T, key ...string) (T, error) {
 			return v, nil
 		}
 	}
-	if t.maxInTx > 0 && bytes > t.maxInTx && len(t.computations) < maxComputations {
+	if t.maxInTx > 0 && bytes > t.maxInTx && len(t.computations) < maxComputations+t.moreComputations {
 		var none T
 		return none, &Computation{key: key, bytes: bytes, Run: func() any { return f() }}
 	}
 	return f(), nil
 }
+
+// ExpectComputations allows n computations more outside of the transaction, of a call that changes many records.
+func ExpectComputations(h Holder, n int) { Of(h).moreComputations = n }
 
 // A Computation is an error that ends a transaction, and then holds the value for its next run. The type of the value
 // is part of the key.

@@ -55,6 +55,7 @@ type Scope struct {
 	responseRecords    []loci.ID // ids, for LinkResponse
 	maxInTx            int       // the size of a computation that stays in the transaction: see Compute
 	computations       []*Computation
+	moreComputations   int // see ExpectComputations
 }
 
 // A Tx is a Scope in the hands of a service.
