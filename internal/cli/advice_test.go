@@ -31,7 +31,10 @@ func TestAdvisedCommandsExist(t *testing.T) {
 	tried := 0
 	for _, folder := range advisers {
 		testenv.NoError(t, filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
-			if err != nil || entry.IsDir() && path != folder {
+			if err != nil {
+				return err
+			}
+			if entry.IsDir() && path != folder {
 				return fs.SkipDir
 			}
 			if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {

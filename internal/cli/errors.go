@@ -64,7 +64,7 @@ func (p *program) reportError(cmd *cobra.Command, err error) int {
 		}
 		text = fmt.Sprintf("%s (%s)", message, e.Code)
 		if e.RetryAfter > 0 && !saysWait(e) {
-			text += "\nTry again in " + format.Wait(e.RetryAfter) + "."
+			text += "\nTry again in " + op.WaitText(e.RetryAfter) + "."
 		}
 	}
 	p.PrintMessage(format.StripControl(text, true) + more)

@@ -69,7 +69,7 @@ func TestHelpGolden(t *testing.T) {
 	}
 }
 
-// checkExamples requires examples that call the command with flags and a number of arguments that it takes.
+// checkExamples requires an example that calls the command, and examples with flags that it has.
 func checkExamples(t *testing.T, c *cobra.Command) {
 	t.Helper()
 	found := false

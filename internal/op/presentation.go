@@ -13,7 +13,7 @@ import (
 //	show:"text"                the long text of a record: commands print it last, and tools read it in parts
 //	show:"whole"               the object as one text: commands print it alone, and tools only cut it after a memory
 //	show:"heading"             the title of the text: tools omit it in lists with snippets where the text repeats it
-//	show:"snippets"            commands print the first below its row; tools omit them unless the text is cut
+//	show:"snippets"            commands print the first below its row; tools show a long text around the first alone
 //	show:"-"                   tools omit it in lists
 //	show:"unless=note"         tools omit it in lists where it has this value
 //	show:"limit"               tools show the absent limit (loci.Unlimited) as "unlimited"
@@ -31,7 +31,6 @@ type Presentation struct {
 	Members           map[string]Member // by name; other members are shown as they are
 	Times             map[string]bool   // the members that are times
 	TrimsLists        bool              // tools omit something in the records of a list, or show a limit as a word
-	TrimsTexts        bool              // lists have snippets, which tell what is in a cut text
 	TrimsWrites       bool              // the answer of a write shows the members of the record that state so, alone
 }
 
@@ -103,7 +102,7 @@ func (p *Presentation) newMember(name string, f reflect.StructField) (m Member) 
 	case "heading":
 		p.Heading = name
 	case "snippets":
-		p.Snippets, p.TrimsTexts = name, true
+		p.Snippets = name
 	case "-":
 		m.Omit = true
 	case "unless":
@@ -134,7 +133,6 @@ func (p *Presentation) newMember(name string, f reflect.StructField) (m Member) 
 		m.Columns[i].Time = m.Nested.Times[m.Columns[i].Name]
 	}
 	p.TrimsLists = p.TrimsLists || m.Nested.TrimsLists || f.Type.Kind() == reflect.Slice && m.Nested.trims()
-	p.TrimsTexts = p.TrimsTexts || m.Nested.TrimsTexts
 	return m
 }
 

@@ -13,7 +13,7 @@ func RetryMessage(e *loci.Error) string {
 	if e.RetryAfter <= 0 || e.Code != loci.CodeRateLimited && e.Code != loci.CodeUnavailable {
 		return e.Message
 	}
-	wait := waitText(e.RetryAfter)
+	wait := WaitText(e.RetryAfter)
 	switch message := strings.Replace(e.Message, "Retry-After seconds", wait, 1); {
 	case strings.Contains(message, wait):
 		return message
@@ -22,8 +22,8 @@ func RetryMessage(e *loci.Error) string {
 	}
 }
 
-// waitText returns a time in its largest unit of which there are two, rounded up.
-func waitText(d time.Duration) string {
+// WaitText returns a time in words, in its largest unit of which it has two or more, rounded up.
+func WaitText(d time.Duration) string {
 	unit, name := time.Second, "second"
 	for _, u := range []struct {
 		d    time.Duration

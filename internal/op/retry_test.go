@@ -34,3 +34,13 @@ func TestRetryMessageHasTime(t *testing.T) {
 		testenv.Equal(t, op.RetryMessage(e), c.want)
 	}
 }
+
+func TestWaitIsInWords(t *testing.T) {
+	t.Parallel()
+	for d, want := range map[time.Duration]string{time.Millisecond: "1 second", 90 * time.Second: "90 seconds",
+		2 * time.Minute: "2 minutes", 150 * time.Second: "3 minutes",
+		3 * time.Hour: "3 hours", 47 * time.Hour: "47 hours",
+		48 * time.Hour: "2 days", 31 * 24 * time.Hour: "31 days"} {
+		testenv.Equal(t, op.WaitText(d), want)
+	}
+}

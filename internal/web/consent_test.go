@@ -205,7 +205,7 @@ func TestFaultyRequestShowsPage(t *testing.T) {
 			got := b.get(path)
 			got.expect(t, status, path, "<title>Error: ")
 			if limited := strings.Contains(got.text, "The limit of the network."); limited != (status == 429) ||
-				limited && !strings.Contains(got.text, "Try again in 2s.") {
+				limited && !strings.Contains(got.text, "Try again in 2 seconds.") {
 				t.Errorf("%s: %s", path, got.text)
 			}
 			wait := map[int]string{429: "2", 503: "1", 507: "60"}[status]

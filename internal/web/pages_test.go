@@ -55,7 +55,7 @@ func TestRegisterPage(t *testing.T) {
 	if got := b.get("/register?ref=code"); strings.Contains(got.text, "Nobody has") {
 		t.Error(got.text)
 	}
-	b.get("/register?ref=busy").expect(t, 429, "/register?ref=busy", "Try again in 3s")
+	b.get("/register?ref=busy").expect(t, 429, "/register?ref=busy", "Try again in 3 seconds")
 	b.post("/register", "email", "new@example.com", "name", "", "ref", "code", "invitation", "", "id", "", "password",
 		password).expect(t, 200, "/", "Confirm your address: open the link")
 	testenv.Equal(t, b.calls(), "register new@example.com  code ")
@@ -140,7 +140,7 @@ func TestInvitePageAnswers(t *testing.T) {
 	b.signIn("ann")
 	b.get("/invite?id=2&token=abc").expect(t, 200, "/invite?id=2&token=abc", `name="accept" value="true"`)
 	b.post("/invite", forms["/invite"]...).expect(t, 200, "/invite", "You are now a member of <bdi><script>Team</bdi>",
-		"A program that signed in by the browser reaches only the workspaces that you chose then",
+		"A program for which you chose workspaces reaches only those",
 		"Connect a device")
 	b.post("/invite", "id", "2", "token", "abc", "accept", "false", "confirm", "true").expect(t, 200, "/invite",
 		"You declined the invitation")

@@ -2,7 +2,6 @@ package web
 
 import (
 	"net/http"
-	"time"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/httpapi"
@@ -48,7 +47,7 @@ func (v *view) explain(e *loci.Error, requestID string) {
 	v.Code, v.RequestID, v.Alert = e.Code, requestID, op.RetryMessage(e)
 	switch {
 	case e.Code == loci.CodeRateLimited && e.RetryAfter > 0:
-		v.Alert = "There were too many attempts. Try again in " + e.RetryAfter.Round(time.Second).String() + "."
+		v.Alert = "There were too many attempts. Try again in " + op.WaitText(e.RetryAfter) + "."
 	case e.Code == loci.CodeInternalError:
 		v.Alert = "Something failed on our side: try again. Name the request " + requestID + " when you report it."
 	}

@@ -57,7 +57,7 @@ type view struct {
 	focus      bool // a field has the focus
 }
 
-// Server returns the host of the server, which tells its pages from those of another one.
+// Server returns the host of the server, which distinguishes its pages from those of another one.
 func (v *view) Server() string {
 	_, host, _ := strings.Cut(v.Base, "://")
 	return host

@@ -219,7 +219,7 @@ func TestPageReportsRateLimit(t *testing.T) {
 	b := newBrowser(t, true)
 	b.signIn("busy")
 	got := b.get("/")
-	got.expect(t, 429, "/", "There were too many attempts. Try again in 3s.")
+	got.expect(t, 429, "/", "There were too many attempts. Try again in 3 seconds.")
 	testenv.Equal(t, got.Header.Get("Retry-After"), "3", got.Header)
 	b.post("/key", "name", "x").expect(t, 429, "/key", "too many attempts")
 }

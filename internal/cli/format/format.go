@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
 )
@@ -83,19 +82,6 @@ func EscapeJSON(text []byte) []byte {
 		}
 	}
 	return b.Bytes()
-}
-
-// Wait returns a time to wait in words, in its largest unit of which it has two or more, rounded up.
-func Wait(d time.Duration) string {
-	for _, unit := range []struct {
-		length    time.Duration
-		one, more string
-	}{{24 * time.Hour, "day", "days"}, {time.Hour, "hour", "hours"}, {time.Minute, "minute", "minutes"}} {
-		if d >= 2*unit.length {
-			return Plural(int64((d+unit.length-1)/unit.length), unit.one, unit.more)
-		}
-	}
-	return Plural(int64((d+time.Second-1)/time.Second), "second", "seconds")
 }
 
 // Plural returns a number with its noun.

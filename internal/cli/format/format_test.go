@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"reflect"
 	"testing"
-	"time"
 
 	"github.com/loci-memory/loci/internal/testenv"
 )
@@ -57,15 +56,5 @@ func TestSizesAreForPeople(t *testing.T) {
 	for n, want := range map[int64]string{0: "0 bytes", 1: "1 byte", 1023: "1023 bytes", 1536: "1.5 KiB",
 		5 << 20: "5.0 MiB", 5 << 30: "5.0 GiB", 5 << 40: "5120.0 GiB"} {
 		testenv.Equal(t, Bytes(n), want)
-	}
-}
-
-func TestWaitIsInWords(t *testing.T) {
-	t.Parallel()
-	for d, want := range map[time.Duration]string{time.Millisecond: "1 second", 90 * time.Second: "90 seconds",
-		2 * time.Minute: "2 minutes", 150 * time.Second: "3 minutes",
-		3 * time.Hour: "3 hours", 47 * time.Hour: "47 hours",
-		48 * time.Hour: "2 days", 31 * 24 * time.Hour: "31 days"} {
-		testenv.Equal(t, Wait(d), want)
 	}
 }

@@ -15,7 +15,7 @@ import (
 // Width is the width of a page that no terminal shows.
 const Width = 80
 
-// maxFlag is the width of the longest flag beside which its text stands. A longer one has a line of its own.
+// maxFlag is the width of the longest flag that shares a line with its text.
 const maxFlag = 30
 
 // GlobalFlag is the annotation of a command's own flag that is listed with the flags of all commands.

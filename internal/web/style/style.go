@@ -1,4 +1,4 @@
-// Package style has what all pages look like that Loci shows: those of the server, and that at the end of a sign-in.
+// Package style holds the style sheet and the icon of all pages: those of the server, and the last one of a sign-in.
 package style
 
 import _ "embed" // of the style sheet
