@@ -56,13 +56,19 @@ func normalizedAnswer(h *testServer, w transport, o *op.Op, base args, field, s 
 		}
 	}
 	if c, ok := a.object["candidate"].(args); ok {
-		restoreTitle(c, s)
+		restoreText(c, "title", s)
 		if alike, ok := c["similar"].([]any); ok { // as of a memory, below
 			c["similar"] = slices.DeleteFunc(alike, func(v any) bool { return ownsRecord(h, v.(args)["memoryId"]) })
 		}
 	}
+	for _, name := range []string{"atlas", "workspace"} {
+		if x, ok := a.object[name].(args); ok {
+			restoreText(x, "name", s)
+		}
+	}
 	if m, ok := a.object["memory"].(args); ok {
-		restoreTitle(m, s)
+		restoreText(m, "title", s)
+		delete(m, "unchanged") // two texts may be redacted to the same one
 		if content, ok := m["content"].(string); ok {
 			m["content"] = strings.TrimSuffix(content, "\n"+s)
 		}
@@ -77,11 +83,11 @@ func normalizedAnswer(h *testServer, w transport, o *op.Op, base args, field, s 
 	return head + aVersion.ReplaceAllString(normalize(h.t, withoutText(a.object, s).(args), false), `"version"`)
 }
 
-// restoreTitle replaces a title that is derived from the text s, or its beginning, by s. Writing tools shorten titles.
-func restoreTitle(record args, s string) {
-	shown, ok := record["title"].(string)
+// restoreText replaces a member that is derived from the text s, or its beginning, by s. Writing tools shorten texts.
+func restoreText(record args, member, s string) {
+	shown, ok := record[member].(string)
 	if ok && shown != "" && (strings.HasPrefix(title.Derive(s), shown) || strings.HasPrefix(s, shown)) {
-		record["title"] = s
+		record[member] = s
 	}
 }
 

@@ -80,7 +80,7 @@ var leaks = []leak{
 				list, _ := s.ListMemories(ctx, ann, loci.ListMemories{Paging: loci.Paging{Limit: 100}})
 				for _, m := range list.Memories {
 					if m.Content == string(in.Content) {
-						out.Memory.Similar = append(out.Memory.Similar, loci.Similarity{ID: m.ID})
+						out.Memory.Similar = slices.Insert(out.Memory.Similar, 0, loci.Similarity{ID: m.ID})
 					}
 				}
 				return out, err

@@ -253,20 +253,3 @@ func TestUnreadableTextHasNoVector(t *testing.T) {
 		testenv.Len(t, similarMemories(t, w, CallerOwner, strange), 0, "to what the model cannot read similar are")
 	})
 }
-
-// A memory of a source does not move to an atlas that has one of the same source.
-func TestMoveKeepsOneMemoryOfASource(t *testing.T) {
-	t.Parallel()
-	Each(t, Options{}, func(t *testing.T, w *World) {
-		here, there := w.Atlas(t, "Here"), w.Atlas(t, "There")
-		of := func(atlas loci.ID) loci.ID {
-			return create(t, w, loci.CreateMemory{AtlasID: atlas, Content: "It rains",
-				OnDuplicate: loci.OnDuplicateVersion, Source: &loci.Source{Name: "log", URI: "/1"}}).Memory.ID
-		}
-		mine, other := of(here), of(there)
-		in := loci.UpdateMemory{MemoryID: mine, AtlasID: there}
-		MustFail(t, w, CallerOwner, service.MemoryUpdate, in, loci.CodeStateConflict)
-		MustCall(t, w, CallerOwner, service.MemoryArchive, loci.ArchiveMemory{MemoryID: other})
-		testenv.Equal(t, MustCall(t, w, CallerOwner, service.MemoryUpdate, in).Memory.AtlasID, there, "moved to")
-	})
-}

@@ -106,7 +106,10 @@ type CreatePolicy struct {
 // Without a type it is a note. An existing memory keeps type and tags where m has none.
 func Create(a *scope.Atlas, m loci.NewMemory, e IndexEntry, p CreatePolicy) (out loci.CreatedMemory, err error) {
 	if p.OnDuplicate == loci.OnDuplicateVersion && m.Source != nil && m.Source.URI != "" {
-		h, found, err := lockSource(a, *m.Source)
+		if err := a.Lock(string(m.Source.Name) + "\n" + string(m.Source.URI)); err != nil {
+			return out, err
+		}
+		h, found, err := findBySource(a, *m.Source)
 		if err != nil {
 			return out, err
 		}

@@ -67,11 +67,8 @@ func rankSimilar(ids, titles, texts []string) []loci.Similarity {
 	return list
 }
 
-// lockSource locks a source in the atlas, and returns the handle of its active memory there, if there is one.
-func lockSource(a *scope.Atlas, s loci.Source) (m *Memory, found bool, err error) {
-	if err := a.Lock(string(s.Name) + "\n" + string(s.URI)); err != nil {
-		return nil, false, err
-	}
+// findBySource returns the handle of the active memory of the atlas from a source, if there is one.
+func findBySource(a *scope.Atlas, s loci.Source) (m *Memory, found bool, err error) {
 	m, err = openMemory(scope.Of(a), scope.ToChange,
 		`WHERE e.atlas = ?2 AND e.source_name = ?3 AND e.source_uri = ?4 AND e.status = 0 ORDER BY e.row_id LIMIT 1`,
 		a.RowID(), string(s.Name), string(s.URI))
