@@ -127,6 +127,31 @@ type Inbox struct {
 	Page
 }
 
+// ListSent is the input of agent.sent.
+type ListSent struct {
+	WorkspaceID ID `json:"workspace_id,omitzero" id:"workspace" jsonschema:"Default: all"`
+	Paging
+}
+
+// A SentReceipt is the state of a message at one of its recipients.
+type SentReceipt struct {
+	AgentID ID            `json:"agentId" id:"agent"`
+	Name    string        `json:"name" jsonschema:"The name of its key"`
+	Status  ReceiptStatus `json:"status"`
+}
+
+// An OutboxMessage is a message with the receipts of its recipients, for the agent that sent it.
+type OutboxMessage struct {
+	Message
+	Receipts []SentReceipt `json:"receipts"`
+}
+
+// Outbox is a page of the messages that an agent sent, newest first.
+type Outbox struct {
+	Messages []OutboxMessage `json:"messages" show:"columns=id subject:12 content:14 receipts:24 createdAt"`
+	Page
+}
+
 // GetMessage names a message that the agent has received.
 type GetMessage struct {
 	MessageID ID `json:"messageId" id:"message"`

@@ -473,6 +473,24 @@ func (c *Client) AgentInboxAll(ctx context.Context, in loci.ListInbox, options .
 	})
 }
 
+// AgentSent calls agent.sent, GET /v1/agent-messages/sent.
+//
+// List the messages that you sent, newest first, with the receipts of their recipients.
+func (c *Client) AgentSent(ctx context.Context, in loci.ListSent, options ...CallOption) (loci.Outbox, error) {
+	return do[loci.Outbox](ctx, c, "GET /v1/agent-messages/sent", in, asAgent(options))
+}
+
+// AgentSentAll returns the items of every page of agent.sent. It reads a page when the one before is used up.
+// An error ends the sequence.
+func (c *Client) AgentSentAll(ctx context.Context, in loci.ListSent, options ...CallOption) iter.Seq2[loci.OutboxMessage, error] {
+	return loci.AllItems(in.Paging, func(p loci.Paging) ([]loci.OutboxMessage, loci.Page, error) {
+		in := in
+		in.Paging = p
+		out, err := c.AgentSent(ctx, in, options...)
+		return out.Messages, out.Page, err
+	})
+}
+
 // AgentAcknowledge calls agent.acknowledge, POST /v1/agent-messages/{messageId}/acknowledge.
 //
 // Mark a message as read.

@@ -63,6 +63,16 @@ var agentFixtures = map[string]fixture{
 		names:    []string{"workspace_id"},
 		refusals: []refusal{badCursor(nil)},
 	},
+	service.AgentSent.Name: {
+		needs: member,
+		args: func(s testScene) args {
+			s.reply()
+			s.reply()
+			return args{"workspace_id": s.Team, "limit": 1}
+		},
+		names:    []string{"workspace_id"},
+		refusals: []refusal{badCursor(nil)},
+	},
 	service.AgentAcknowledge.Name: {
 		needs: ownerOfRecord, args: receivedMessage, names: []string{"messageId"},
 		refusals: []refusal{{name: "closed", code: loci.CodeStateConflict, args: func(s testScene) args {
@@ -107,10 +117,15 @@ func (s testScene) agent(p *conformance.Person) *identity.Actor {
 // message returns a new message from bob's agent to that of ann in the team workspace.
 func (s testScene) message() loci.ID { return s.messageIn(s.Team) }
 
-func (s testScene) messageIn(team loci.ID) loci.ID {
+func (s testScene) messageIn(team loci.ID) loci.ID { return s.messageFrom(s.Bob, s.Ann, team) }
+
+// reply returns a new message from ann's agent to that of bob in the team workspace.
+func (s testScene) reply() loci.ID { return s.messageFrom(s.Ann, s.Bob, s.Team) }
+
+func (s testScene) messageFrom(from, to *conformance.Person, team loci.ID) loci.ID {
 	s.t.Helper()
-	return testenv.Must(s.Service.SendMessage(s.t.Context(), s.agent(s.Bob), loci.SendMessage{WorkspaceID: team,
-		ToAgentID: s.agent(s.Ann).AgentID, Subject: "Harbour",
+	return testenv.Must(s.Service.SendMessage(s.t.Context(), s.agent(from), loci.SendMessage{WorkspaceID: team,
+		ToAgentID: s.agent(to).AgentID, Subject: "Harbour",
 		Content: loci.MessageText(strings.TrimSpace(longText()))}))(s.t).Message.ID
 }
 

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strings"
 
+	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/httpapi"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/resolve"
@@ -67,6 +69,10 @@ const maxRetries = 6
 // runTool calls the operation and returns its answer, cut to maxResult bytes. A page with too many items is requested
 // again with as many as fit: its cursor then continues after the last that is shown. Only reads are repeated.
 func (d *Server) runTool(ctx context.Context, t *tool, c *op.Call, args []byte) ([]byte, error) {
+	t, args, err := t.choose(args)
+	if err != nil {
+		return nil, err
+	}
 	args, part, err := t.prepareArguments(args)
 	if err == nil && isObject(args) {
 		args, err = d.recordLists(c).Expand(ctx, t.op, args)
@@ -88,11 +94,14 @@ func (d *Server) runTool(ctx context.Context, t *tool, c *op.Call, args []byte) 
 		if !ok {
 			break
 		}
+		isOne := t.isPaged && maxItems == 0
 		args, c.Continuation = smaller, true
 		if raw, err = d.Caller.Call(ctx, t.op, c, op.Args{JSON: args}); err != nil {
 			return nil, err
 		}
-		out, maxItems = t.truncate(raw, names)
+		if out, maxItems = t.truncate(raw, names); out == nil && isOne {
+			out = truncateLists(raw, t.shown, false)
+		}
 	}
 	switch {
 	case out != nil:
@@ -155,14 +164,14 @@ func (t *tool) truncate(raw []byte, names nameFunc) (out []byte, maxItems int) {
 }
 
 // reduceArguments returns arguments that request less, if there are any: fewer tokens of a text, or as many items of a
-// page as fit.
+// page as fit, which is one where not even that fits.
 func (t *tool) reduceArguments(args []byte, maxItems int) (smaller []byte, ok bool) {
 	switch {
-	case t.isPaged && maxItems > 0:
+	case t.isPaged:
 		_, rest := removeMember(args, "limit")
 		// A little room is left for the cursor, which a last page does not have.
 		return addNumber(rest, "limit", max(1, maxItems-maxItems/16-1)), true
-	case t.isPaged || len(t.defaults) == 0:
+	case len(t.defaults) == 0:
 		return nil, false
 	}
 	f := t.defaults[0]
@@ -172,6 +181,31 @@ func (t *tool) reduceArguments(args []byte, maxItems int) (smaller []byte, ok bo
 		n = f.ToolDefault
 	}
 	return addNumber(rest, f.Name, max(1, min(n, f.ToolDefault)*3/4)), true
+}
+
+// choose returns the tool that runs, t or its other one, and the arguments for it.
+func (t *tool) choose(args []byte) (chosen *tool, rest []byte, err error) {
+	if given, _ := removeMember(args, t.otherArgument); t.other == nil || given == nil {
+		return t, args, nil
+	}
+	if args, err = t.op.Lenient(args); err != nil { // what is absent for t is absent for the other
+		return nil, nil, err
+	}
+	given, rest := removeMember(args, t.otherArgument)
+	if again, _ := removeMember(rest, t.otherArgument); again != nil {
+		return nil, nil, loci.Errorf(loci.CodeInvalidQuery, "%s is given twice", t.otherArgument)
+	}
+	s, quoted := text(given)
+	if !quoted {
+		s = string(given)
+	}
+	switch strings.ToLower(strings.TrimSpace(s)) {
+	case "true":
+		return t.other, rest, nil
+	case "false", "null", "":
+		return t, rest, nil
+	}
+	return nil, nil, loci.Errorf(loci.CodeInvalidQuery, "%s must be true or false", t.otherArgument)
 }
 
 // prepareArguments returns the arguments as the operation wants them, with defaults and without the part.

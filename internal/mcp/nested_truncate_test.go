@@ -152,7 +152,7 @@ func TestToolReducesTokensWhenResultIsTooLong(t *testing.T) {
 	if got, ok := paged.reduceArguments(args, 33); !ok || string(got) != `{"limit":30}` {
 		t.Errorf("a page: %s", got)
 	}
-	if got, ok := paged.reduceArguments(args, 0); ok {
+	if got, ok := paged.reduceArguments(args, 0); !ok || string(got) != `{"limit":1}` {
 		t.Errorf("a page of which no item fits: %s", got)
 	}
 }

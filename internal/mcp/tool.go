@@ -22,6 +22,15 @@ type tool struct {
 	shown     op.Presentation
 
 	defaults []op.Field // fields that it sends when they are absent
+
+	other         *tool // runs in its place where its argument is true
+	otherArgument string
+}
+
+// otherOps are the operations that a tool runs in place of its own: by an argument, and not by a tool of their own, for
+// whose size all clients would pay.
+var otherOps = map[string]struct{ argument, op, description string }{
+	"agent.inbox": {"sent", "agent.sent", "true: those that you sent, with receipts"},
 }
 
 // A toolInfo is a tool as clients list it.
@@ -130,7 +139,13 @@ func List(t *op.Table, set op.Toolset) []byte { return encode(result{"tools": to
 func toolsOf(t *op.Table, set op.Toolset) []*tool {
 	list := []*tool{}
 	for _, o := range t.Tools(set) {
-		list = append(list, newTool(o))
+		tool := newTool(o)
+		if x := otherOps[o.Name]; t.Op(x.op) != nil {
+			tool.other, tool.otherArgument = newTool(t.Op(x.op)), x.argument
+			tool.InputSchema.Properties[x.argument] = &jsonschema.Schema{Type: "boolean"}
+			tool.Description += ", " + x.argument + " (" + x.description + ")"
+		}
+		list = append(list, tool)
 	}
 	return list
 }

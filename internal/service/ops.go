@@ -132,6 +132,9 @@ var (
 	AgentInbox = op.Add(Ops, "agent.inbox", "GET /v1/agent-messages/inbox",
 		"List the messages that you have received, newest first.", op.Agent, op.ToolFull, (*Service).ListInbox,
 		op.ServerOnly)
+	AgentSent = op.Add(Ops, "agent.sent", "GET /v1/agent-messages/sent",
+		"List the messages that you sent, newest first, with the receipts of their recipients.", op.Agent, op.NoTool,
+		(*Service).ListSent, op.ServerOnly)
 	AgentAcknowledge = op.Add(Ops, "agent.acknowledge", "POST /v1/agent-messages/{messageId}/acknowledge",
 		"Mark a message as read.", op.Agent, op.ToolFull, (*Service).AcknowledgeMessage, op.ServerOnly)
 	AgentClose = op.Add(Ops, "agent.close", "POST /v1/agent-messages/{messageId}/close", "Mark a message as done.",

@@ -59,12 +59,13 @@ func messageQueries(crew, message loci.ID, agent *identity.Actor) map[string]fun
 }
 
 // fillMessages gives an agent of bob 1,000 messages and more in three workspaces, the newer half of which is open.
-func fillMessages(t *testing.T, d storetest.Database, s *store.Store) (crew loci.ID, agent *identity.Actor,
+func fillMessages(t *testing.T, d storetest.Database, s *store.Store) (crew loci.ID, agent, from *identity.Actor,
 	message loci.ID) {
 	t.Helper()
 	ann, bob := user(t, s, "ann"), user(t, s, "bob")
 	members := map[*identity.Actor]loci.Role{bob: loci.RoleMember}
-	from, agents := storetest.Agent(t, s, ann), storetest.Agents(t, s, bob, 50)
+	agents := storetest.Agents(t, s, bob, 50)
+	from = storetest.Agent(t, s, ann)
 	agent = agents[0]
 	for range 3 {
 		crew = team(t, s, ann, members)
@@ -84,14 +85,14 @@ func fillMessages(t *testing.T, d storetest.Database, s *store.Store) (crew loci
 	if d.Address != "" {
 		d.Exec(t, `ANALYZE `+strings.Join(tables, ", "))
 	}
-	return crew, agent, message
+	return crew, agent, from, message
 }
 
 func TestReadsOfMessagesUseIndexes(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		s := d.Open(t, store.Options{})
-		crew, agent, message := fillMessages(t, d, s)
+		crew, agent, from, message := fillMessages(t, d, s)
 		var sent []store.Statement
 		store.TraceStatements(s, func(st store.Statement) { sent = append(sent, st) })
 		check := func(name string, f func() error) {
@@ -117,6 +118,23 @@ func TestReadsOfMessagesUseIndexes(t *testing.T) {
 				})
 				return err
 			})
+		}
+		for _, workspace := range []loci.ID{"", crew} {
+			for _, after := range []loci.Time{0, 900} {
+				check(fmt.Sprintf("outbox %q %d", workspace, after), func() error {
+					p := page.Request{Limit: 5}
+					if after > 0 {
+						p.After = page.Key{At: after}
+					}
+					list, err := store.Read(ctx, s, from, func(tx *store.Tx) (page.List[messagedb.Sent], error) {
+						return messagedb.Outbox(tx, workspace, p)
+					})
+					if err == nil && len(list.Items) != 5 {
+						err = fmt.Errorf("%d messages", len(list.Items))
+					}
+					return err
+				})
+			}
 		}
 		ids := []loci.ID{agent.AgentID}
 		check("agents that listen", func() error { _, err := s.Messages().AgentStates(ctx, ids); return err })

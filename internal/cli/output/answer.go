@@ -205,18 +205,22 @@ func displayValue(raw json.RawMessage, isTime bool) string {
 	return string(raw)
 }
 
-// listItem returns an item of a list; an object is shown by its name, its status, or its id.
+// listItem returns an item of a list; an object is shown by its name and its status, or else its id.
 func listItem(v any) string {
 	object, ok := v.(map[string]any)
 	if !ok {
 		return fmt.Sprint(v)
 	}
+	var texts []string
 	for _, field := range []string{"name", "status"} {
 		if text, ok := object[field].(string); ok && text != "" {
-			return text
+			texts = append(texts, text)
 		}
 	}
-	return fmt.Sprint(object["id"])
+	if texts == nil {
+		return fmt.Sprint(object["id"])
+	}
+	return strings.Join(texts, " ")
 }
 
 // printRecord prints one record: a line for each value, then its long text, if that is wanted, or its tables, then the

@@ -112,6 +112,20 @@ func (s *Service) ListInbox(ctx context.Context, actor *identity.Actor, in loci.
 	return out, err
 }
 
+// ListSent lists the messages that the actor's agent sent, newest first.
+func (s *Service) ListSent(ctx context.Context, actor *identity.Actor, in loci.ListSent) (out loci.Outbox, err error) {
+	list, page, err := cursor.ListPage(ctx, s.store, actor, &in.Paging, &in,
+		func(tx *store.Tx, p page.Request) (page.List[messagedb.Sent], error) {
+			return messagedb.Outbox(tx, in.WorkspaceID, p)
+		},
+		func(x messagedb.Sent) page.Key { return page.Key{At: loci.Time(x.Number)} })
+	out.Messages, out.Page = []loci.OutboxMessage{}, page
+	for _, x := range list {
+		out.Messages = append(out.Messages, x.OutboxMessage)
+	}
+	return out, err
+}
+
 // AcknowledgeMessage marks a message as read by the actor's agent.
 func (s *Service) AcknowledgeMessage(ctx context.Context, actor *identity.Actor,
 	in loci.GetMessage) (loci.OneReceipt, error) {

@@ -14,12 +14,12 @@ func receivedJoin(t *scope.Scope) string {
 		senderJoin + t.MembershipJoin("x.workspace")
 }
 
-// receivedIn is the condition of receipts r of messages of a workspace, or of all without an id.
-func receivedIn(workspaceID loci.ID, arg string) string {
+// inWorkspace is the condition of receipts r or messages x of a workspace, or of all without an id.
+func inWorkspace(table string, workspaceID loci.ID, arg string) string {
 	if workspaceID == "" {
 		return ` ` + arg + ` = '' AND `
 	}
-	return ` r.workspace = (SELECT p.row_id FROM workspaces p WHERE p.id = ` + arg + `) AND `
+	return ` ` + table + `.workspace = (SELECT p.row_id FROM workspaces p WHERE p.id = ` + arg + `) AND `
 }
 
 const receiptColumns = `, r.number, r.status, r.updated_at `
@@ -51,7 +51,7 @@ func Inbox(h scope.Holder, workspaceID loci.ID, status loci.ReceiptStatus,
 		which = `r.status = 'closed' AND ?4 <> ''`
 	}
 	return scope.QueryPage(p, t.Query, `SELECT`+columns+receiptColumns+`FROM`+receivedJoin(t)+
-		`WHERE `+receivedIn(workspaceID, "?3")+which+` AND r.number < ?5 AND ?6 = '' ORDER BY r.number DESC LIMIT ?7`,
+		`WHERE `+inWorkspace("r", workspaceID, "?3")+which+` AND r.number < ?5 AND ?6 = '' ORDER BY r.number DESC LIMIT ?7`,
 		scanReceived, t.Actor.AgentID, workspaceID, status)
 }
 
@@ -108,7 +108,7 @@ func ListRange(h scope.Holder, x Range) (list page.List[Received], err error) {
 	}
 	list = page.NewList[Received](page.Request{Limit: x.Limit})
 	err = t.Query(`SELECT`+columns+receiptColumns+`FROM`+receivedJoin(t)+`WHERE `+which+
-		receivedIn(x.WorkspaceID, "?5")+`r.number > ?3 AND r.number <= ?4 ORDER BY r.number LIMIT ?6`,
+		inWorkspace("r", x.WorkspaceID, "?5")+`r.number > ?3 AND r.number <= ?4 ORDER BY r.number LIMIT ?6`,
 		[]any{t.Actor.AgentID, x.After, x.Through, x.WorkspaceID, x.Limit + 1}, func(r sqldb.Row) error {
 			m, err := scanReceived(r)
 			if err != nil {
