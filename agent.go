@@ -3,7 +3,7 @@ package loci
 // An AgentStatus is the state of an agent.
 type AgentStatus string
 
-// The states of an agent. It is revoked with its key.
+// The states of an agent. It is revoked with its key, or ends with its grant.
 const (
 	AgentActive  AgentStatus = "active"
 	AgentRevoked AgentStatus = "revoked"
@@ -12,14 +12,15 @@ const (
 // Rule lists the states.
 func (AgentStatus) Rule() Rule { return Rule{Enum: enumValues(AgentActive, AgentRevoked)} }
 
-// An Agent is the trusted identity of an agent: the API key of its owner proves it.
+// An Agent is the trusted identity of an agent: an API key or an OAuth grant of its owner proves it.
 type Agent struct {
 	ID           ID          `json:"id" id:"agent" jsonschema:"agt_ and 32 hexadecimal digits"`
 	WorkspaceIDs []ID        `json:"workspaceIds" jsonschema:"Workspaces of both the owner and you" show:"-"`
-	Name         string      `json:"name" jsonschema:"The name of the key"`
+	Name         string      `json:"name" jsonschema:"The name of the key, or of the client of the grant"`
 	SourceName   string      `json:"sourceName,omitzero" jsonschema:"The source that it last named in a session"`
 	OwnerUserID  ID          `json:"ownerUserId"`
-	KeyID        ID          `json:"keyId" show:"-"`
+	KeyID        ID          `json:"keyId,omitzero" jsonschema:"The key that it acts with" show:"-"`
+	GrantID      ID          `json:"grantId,omitzero" jsonschema:"The OAuth grant that it acts with, in place of a key" show:"-"`
 	Status       AgentStatus `json:"status" show:"unless=active"`
 	LastSeenAt   Time        `json:"lastSeenAt"`
 	CreatedAt    Time        `json:"createdAt" show:"-"`

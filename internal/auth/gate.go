@@ -137,17 +137,17 @@ func (g *Gate) Admit(ctx context.Context, o *op.Op, c *op.Call) (*identity.Actor
 	if loci.Is(err, loci.CodeQuotaExceeded) && o.Has(op.OverQuota) {
 		err = nil
 	}
-	if err == nil && c.ActsAsAgent(o) && !c.AgentIDSent && e.Kind == identity.CredentialKey {
+	if err == nil && c.ActsAsAgent(o, e.Kind) && !c.AgentIDSent {
 		actor.AgentID, err = g.agent(ctx, e)
 	}
 	return actor, err
 }
 
-// agent returns the agent that a key proves. The first call of an agent with the key creates it.
+// agent returns the agent that a key or grant proves. The first call of an agent with it creates the agent.
 func (g *Gate) agent(ctx context.Context, e accountdb.Credential) (id loci.ID, err error) {
 	if e.AgentID == "" {
-		e.AgentID, err = store.System(ctx, g.store, "create the agent of a key",
-			func(t *store.SystemTx) (loci.ID, error) { return t.AgentOfKey(e.ID) })
+		e.AgentID, err = store.System(ctx, g.store, "create the agent of a credential",
+			func(t *store.SystemTx) (loci.ID, error) { return t.AgentOf(e.Kind, e.ID) })
 		return e.AgentID, err
 	}
 	g.credentials.recordAgentUse(e)

@@ -300,6 +300,38 @@ func TestConnectionOfMCPIsAgentOfItsKey(t *testing.T) {
 	}
 }
 
+// A grant for some workspaces is an agent over MCP alone, and one for the whole account with the header too.
+func TestGrantIsAgent(t *testing.T) {
+	t.Parallel()
+	h := sqlite(t, gateOptions{})
+	narrow, _ := h.token(t)
+	whole := storetest.AccountToken(t, h.store, h.user.ID)
+	seen := map[string]map[loci.ID]bool{narrow.Access: {}, whole.Access: {}}
+	for _, x := range []struct {
+		call  op.Call
+		agent bool
+	}{
+		{op.Call{Credential: narrow.Access, Transport: op.TransportMCP}, true},
+		{op.Call{Credential: narrow.Access, Transport: op.TransportREST}, false},
+		{op.Call{Credential: narrow.Access, Transport: op.TransportREST, ActorHeader: op.ActorAgent}, false},
+		{op.Call{Credential: whole.Access, Transport: op.TransportREST}, false},
+		{op.Call{Credential: whole.Access, Transport: op.TransportREST, ActorHeader: op.ActorAgent}, true},
+		{op.Call{Credential: whole.Access, Transport: op.TransportMCP}, true},
+		{op.Call{Credential: narrow.Access, Transport: op.TransportMCP}, true},
+	} {
+		actor, err := h.Admit(t.Context(), service.MemoryList.Op, &x.call)
+		if err != nil || (actor.AgentID != "") != x.agent {
+			t.Fatalf("%+v: %+v, %v", x.call, actor, err)
+		}
+		if x.agent {
+			seen[x.call.Credential][actor.AgentID] = true
+		}
+	}
+	if len(seen[narrow.Access]) != 1 || len(seen[whole.Access]) != 1 {
+		t.Errorf("each grant is one agent, not %v", seen)
+	}
+}
+
 func TestAgentIsBoundToItsKeyAndRevokedWithIt(t *testing.T) {
 	t.Parallel()
 	h := sqlite(t, gateOptions{})

@@ -82,13 +82,17 @@ func TestAgentsNeedServerAndKey(t *testing.T) {
 	}
 	d.browse = visit
 	server := newOAuthServer(t, d.service)
-	d.expectRun(t, 0, "Signed in to ", "login", server.URL)
+	d.expectRun(t, 0, "Signed in to ", "login", server.URL, "--workspaces")
 	for _, line := range append(commands, []string{"memory", "create", "--content", "x", "--agent"}) {
 		d.expectRun(t, 1, "create a key at "+server.URL+", and run loci login "+server.URL+" --key -", line...)
 	}
 	d.expectRun(t, 0, "", "memory", "create", "--content", "x")
-	d.Environ = append(d.Environ, "LOCI_URL="+server.URL)
+	with := append(d.Environ, "LOCI_URL="+server.URL)
+	d.Environ, with = with, d.Environ
 	d.expectRun(t, 1, "create a key at ", "agent", "inbox")
+	d.Environ = with
+	d.expectRun(t, 0, "Signed in to ", "login", server.URL)
+	d.expectRun(t, 0, "Nothing found", "agent", "inbox")
 }
 
 func TestListenEndsWhenKeyIsRevoked(t *testing.T) {

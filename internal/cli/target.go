@@ -131,9 +131,10 @@ func (t target) checkAgent() error {
 	case t.url == "":
 		return loci.Errorf(loci.CodeStateConflict, "A database on this device has no agents: name a server with "+
 			"--server or LOCI_URL, or use loci login URL --key -")
-	case t.tokens != nil:
-		return loci.Errorf(loci.CodeForbidden, "An agent is named with an API key, and the login for %s is by "+
-			"browser: create a key at %[1]s, and run loci login %[1]s --key -, or set LOCI_URL and LOCI_API_KEY", t.url)
+	case t.tokens != nil && !t.reachesAccount:
+		return loci.Errorf(loci.CodeForbidden, "An agent needs an API key or a login for everything, and the login "+
+			"for %s is for some workspaces: run loci login %[1]s and allow everything, or create a key at %[1]s, and "+
+			"run loci login %[1]s --key -, or set LOCI_URL and LOCI_API_KEY", t.url)
 	}
 	return nil
 }

@@ -109,7 +109,8 @@ func (d *Server) instructions(x *exchange) string {
 	if d.ScopeName != "" {
 		text += " You work in " + d.ScopeName + " alone."
 	}
-	isAgent := x.call.ActorHeader == op.ActorAgent || identity.ValidKey(x.call.Credential)
+	isAgent := x.call.ActorHeader == op.ActorAgent || identity.ValidKey(x.call.Credential) ||
+		identity.ValidAccessToken(x.call.Credential)
 	if isAgent && d.tools[x.set]["agent_inbox"] != nil {
 		text += agentInstructions
 	}

@@ -181,8 +181,9 @@ func (c *Call) authorize(o *Op, actor *identity.Actor) error {
 	case c.AgentIDSent:
 		return invalidf("an agent id is given by the server: leave X-Loci-Agent-Id out")
 	case c.ActorHeader != "" && (actor.CredentialKind == identity.CredentialCookie ||
-		actor.CredentialKind == identity.CredentialToken || actor.CredentialKind == identity.CredentialAccount):
-		return loci.Errorf(loci.CodeForbidden, "An agent needs an API key: use one, or leave the actor header out.")
+		actor.CredentialKind == identity.CredentialToken && c.Transport != TransportMCP):
+		return loci.Errorf(loci.CodeForbidden, "An agent needs an API key, or a token with the scope account: use "+
+			"one, or leave the actor header out.")
 	case c.ActorHeader != "" && c.ActorHeader != ActorAgent:
 		return invalidf("the actor header must be agent")
 	case c.IdempotencyKeyCount > 1 && o.AcceptsIdempotencyKey():
@@ -191,8 +192,9 @@ func (c *Call) authorize(o *Op, actor *identity.Actor) error {
 		return loci.Errorf(loci.CodeInsufficientScope,
 			"This needs an API key, a sign-in, or a token with the scope account: a token for some workspaces cannot "+
 				"widen its own reach.")
-	case o.Access == Agent && (!c.ActsAsAgent(o) || actor.CredentialKind != identity.CredentialKey):
-		return loci.Errorf(loci.CodeForbidden, "This is for agents: send X-Loci-Actor: agent and an API key.")
+	case o.Access == Agent && !c.ActsAsAgent(o, actor.CredentialKind):
+		return loci.Errorf(loci.CodeForbidden, "This is for agents: send X-Loci-Actor: agent and an API key, or a "+
+			"token with the scope account.")
 	}
 	actor.Operation, actor.RequestID = o.Name, c.RequestID
 	actor.ClientAddress, actor.UserAgent = c.Address, c.UserAgent
@@ -203,9 +205,19 @@ func (c *Call) authorize(o *Op, actor *identity.Actor) error {
 	return nil
 }
 
-// ActsAsAgent reports whether the call of an operation acts as the agent of its key. Every connection of MCP is one;
-// elsewhere the actor header says so. Without an operation it is a message that may run one.
-func (c *Call) ActsAsAgent(o *Op) bool {
+// ActsAsAgent reports whether the call of an operation acts as the agent of its key or grant. Every connection of MCP
+// is one; elsewhere the actor header says so, but a grant for some workspaces is none there. Without an operation it is
+// a message that may run one.
+func (c *Call) ActsAsAgent(o *Op, kind identity.CredentialKind) bool {
+	switch kind {
+	case identity.CredentialKey, identity.CredentialAccount:
+	case identity.CredentialToken:
+		if c.Transport != TransportMCP {
+			return false
+		}
+	default:
+		return false
+	}
 	return c.ActorHeader == ActorAgent || c.Transport == TransportMCP && o != nil && c.ActorHeader == ""
 }
 

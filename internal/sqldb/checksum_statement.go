@@ -342,11 +342,12 @@ func (s *statement) assign(i int, name string) error {
 // checksums. On PostgreSQL it locks the rows before, so that no transaction adds references meanwhile. The name of the
 // table is at i.
 func (s *statement) delete(i int) {
+	end := s.tokens[s.find(i, "RETURNING")-1].end
 	if s.dialect.Postgres && len(s.table.cleared) > 0 {
-		s.Before = append(s.Before, "SELECT 1 FROM "+s.Text[s.tokens[i].start:]+" FOR UPDATE")
+		s.Before = append(s.Before, "SELECT 1 FROM "+s.Text[s.tokens[i].start:end]+" FOR UPDATE")
 	}
 	for _, r := range s.table.cleared {
 		s.Before = append(s.Before, fmt.Sprintf("UPDATE %s SET %s = NULL WHERE %s IN (SELECT %s FROM %s%s)", r.table,
-			r.column, r.column, r.key, s.table.Name, s.Text[s.tokens[i].end:]))
+			r.column, r.column, r.key, s.table.Name, s.Text[s.tokens[i].end:end]))
 	}
 }

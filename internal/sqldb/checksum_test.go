@@ -127,6 +127,8 @@ func TestDeletionsClearReferences(t *testing.T) {
 		`DELETE FROM atlases WHERE id = ?1 AND workspace IS NULL`: {
 			`UPDATE policies SET atlas = NULL WHERE atlas IN (SELECT row_id FROM atlases WHERE id = ?1 ` +
 				`AND workspace IS NULL)`},
+		`DELETE FROM grants WHERE id = ?1 RETURNING id`: {
+			`UPDATE agents SET grant_id = NULL WHERE grant_id IN (SELECT id FROM grants WHERE id = ?1)`},
 		`DELETE FROM users WHERE id = ?1`: {
 			`UPDATE referrals SET invitee = NULL WHERE invitee IN (SELECT id FROM users WHERE id = ?1)`,
 			`UPDATE agents SET user_id = NULL WHERE user_id IN (SELECT id FROM users WHERE id = ?1)`},
@@ -135,7 +137,8 @@ func TestDeletionsClearReferences(t *testing.T) {
 		testenv.EqualSlices(t, s.Before, want, q)
 		testenv.Equal(t, s.Text, q)
 		if s = testenv.Must(Rewrite(q, &Dialect{Postgres: true}))(t); want != nil {
-			want = append([]string{strings.Replace(q, "DELETE", "SELECT 1", 1) + " FOR UPDATE"}, want...)
+			locked, _, _ := strings.Cut(strings.Replace(q, "DELETE", "SELECT 1", 1), " RETURNING ")
+			want = append([]string{locked + " FOR UPDATE"}, want...)
 		}
 		testenv.EqualSlices(t, s.Before, want, q)
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/page"
 	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/store/accountdb"
 	"github.com/loci-memory/loci/internal/store/internal/scope"
 )
 
@@ -14,44 +15,45 @@ func (t *Tx) Agents(workspaceID loci.ID, p page.Request) (list page.List[loci.Ag
 	if _, err := t.WorkspaceRecord(workspaceID); err != nil {
 		return list, err
 	}
-	list, err = scope.QueryPage(p, t.in.Query, `SELECT g.id, g.name, g.source_name, g.user_id, g.key_id, k.revoked_at <> 0,
-		g.last_seen_at, g.created_at, g.updated_at FROM members x`+t.in.MembershipJoin("x.workspace")+
-		`JOIN agents g ON g.user_id = x.user_id JOIN api_keys k ON k.id = g.key_id
-		WHERE w.id = ?2 AND (g.created_at, g.id) < (?3, ?4) ORDER BY g.created_at DESC, g.id DESC LIMIT ?5`,
-		scanAgent, workspaceID)
+	list, err = scope.QueryPage(p, t.in.Query, `SELECT g.id, g.name, g.source_name, g.user_id, COALESCE(g.key_id, ''),
+		COALESCE(g.grant_id, ''),`+accountdb.RevokedAgent("?3")+`, g.last_seen_at, g.created_at, g.updated_at FROM members x`+t.in.MembershipJoin("x.workspace")+
+		`JOIN agents g ON g.user_id = x.user_id`+accountdb.AgentCredentials+`WHERE w.id = ?2 AND`+accountdb.LiveAgent+
+		`AND`+accountdb.ReachingAgent("x.workspace")+`AND (g.created_at, g.id) < (?4, ?5) ORDER BY g.created_at DESC, g.id DESC LIMIT ?6`,
+		scanAgent, workspaceID, t.in.Conn.Now)
 	if err != nil {
 		return list, err
 	}
 	shared, err := t.sharedWorkspaces(list.Items)
 	for i := range list.Items {
-		list.Items[i].WorkspaceIDs = shared[list.Items[i].OwnerUserID]
+		list.Items[i].WorkspaceIDs = shared[list.Items[i].ID]
 	}
 	return list, err
 }
 
 func scanAgent(r sqldb.Row) (a loci.Agent, err error) {
 	revoked := false
-	err = r.Scan(&a.ID, &a.Name, &a.SourceName, &a.OwnerUserID, &a.KeyID, &revoked, &a.LastSeenAt, &a.CreatedAt,
-		&a.UpdatedAt)
+	err = r.Scan(&a.ID, &a.Name, &a.SourceName, &a.OwnerUserID, &a.KeyID, &a.GrantID, &revoked, &a.LastSeenAt,
+		&a.CreatedAt, &a.UpdatedAt)
 	if a.Status = loci.AgentActive; revoked {
 		a.Status = loci.AgentRevoked
 	}
 	return a, err
 }
 
-// sharedWorkspaces returns the workspaces in scope of each owner of some agents.
+// sharedWorkspaces returns the workspaces in scope of each of some agents.
 func (t *Tx) sharedWorkspaces(agents []loci.Agent) (map[loci.ID][]loci.ID, error) {
-	owners := make([]loci.ID, len(agents))
+	ids := make([]loci.ID, len(agents))
 	for i, a := range agents {
-		owners[i] = a.OwnerUserID
+		ids[i] = a.ID
 	}
 	shared := map[loci.ID][]loci.ID{}
-	err := t.in.Query(`SELECT x.user_id, w.id FROM members x`+t.in.MembershipJoin("x.workspace")+
-		`WHERE x.user_id IN (SELECT list.value FROM `+fmt.Sprintf(t.in.Conn.Dialect.StringRows, 2)+`) ORDER BY w.row_id`,
-		[]any{sqldb.EncodeStrings(owners)}, func(r sqldb.Row) error {
-			var owner, id loci.ID
-			err := r.Scan(&owner, &id)
-			shared[owner] = append(shared[owner], id)
+	err := t.in.Query(`SELECT g.id, w.id FROM members x`+t.in.MembershipJoin("x.workspace")+
+		`JOIN agents g ON g.user_id = x.user_id`+accountdb.AgentCredentials+`WHERE g.id IN (SELECT list.value FROM `+
+		fmt.Sprintf(t.in.Conn.Dialect.StringRows, 2)+`) AND`+accountdb.ReachingAgent("x.workspace")+`ORDER BY w.row_id`,
+		[]any{sqldb.EncodeStrings(ids)}, func(r sqldb.Row) error {
+			var agent, id loci.ID
+			err := r.Scan(&agent, &id)
+			shared[agent] = append(shared[agent], id)
 			return err
 		})
 	return shared, err

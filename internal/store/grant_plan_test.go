@@ -58,8 +58,12 @@ func TestStatementsOfGrantsUseIndexes(t *testing.T) {
 		}
 		for i, st := range append([]store.Statement(nil), sent...) {
 			isInsert, locks := strings.HasPrefix(st.Text, "INSERT"), strings.Contains(st.Text, "pg_advisory")
-			if i >= swept && strings.HasPrefix(st.Text, "DELETE FROM grants ") {
+			if i >= swept && strings.HasPrefix(st.Text, "SELECT g.id FROM grants g WHERE NOT ") {
 				continue // the sweep reads all grants, to find those that reach nothing
+			}
+			if which, deletes := strings.CutPrefix(st.Text, "DELETE FROM grants "); deletes {
+				which, _, _ = strings.Cut(which, " RETURNING ")
+				st.Text = "SELECT 1 FROM grants " + which
 			}
 			if i < reads || d.Address == "" && !isInsert && !locks { // PostgreSQL would run them
 				checkPlan(t, s, "grants", st)

@@ -17,6 +17,7 @@ import (
 	"github.com/loci-memory/loci/internal/job"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/store/storetest"
 	"github.com/loci-memory/loci/internal/testenv"
 )
 
@@ -257,6 +258,22 @@ func TestMembersWhoLeaveHearNothingMore(t *testing.T) {
 		_, err := w.Service.AcknowledgeMessage(t.Context(), cid, loci.GetMessage{MessageID: before.ID})
 		if !loci.Is(err, loci.CodeNotFound) {
 			t.Error(err)
+		}
+	})
+}
+
+func TestStreamTellsOfItsRevokedGrant(t *testing.T) {
+	t.Parallel()
+	Each(t, Options{}, func(t *testing.T, w *World) {
+		runDispatcher(t, w)
+		call := &op.Call{Transport: op.TransportREST, Credential: storetest.AccountToken(t, w.Store, w.Cid.ID).Access,
+			ActorHeader: op.ActorAgent, Address: "192.0.2.1"}
+		cid := testenv.Must(w.Host.Admit(t.Context(), service.AccountStatus.Op, call))(t)
+		s := openStream(t, w, cid, "", loci.ListenAgent{})
+		_, _, _ = s.next()
+		testenv.Must(w.Service.RevokeGrant(t.Context(), w.Cid.Actor(), loci.RevokeGrant{GrantID: cid.CredentialID}))(t)
+		if e, err, ok := s.next(); err != nil || !ok || e.EventName() != loci.EventAuthRevoked {
+			t.Errorf("%+v %v", e, err)
 		}
 	})
 }

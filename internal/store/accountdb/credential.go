@@ -34,7 +34,7 @@ type Credential struct {
 	BasePlan loci.PlanName // without benefits
 	Revoked  bool          // or the user is disabled
 	UsedAt   loci.Time
-	AgentID  loci.ID   // of the agent that a key proves; empty until an agent uses it
+	AgentID  loci.ID   // of the agent that a key or grant proves; empty until an agent uses it
 	SeenAt   loci.Time // when that agent was last seen
 
 	// OpenReferral is true from the registration on until the referral is activated. A cached value is therefore never

@@ -37,10 +37,12 @@ func (t Tx) DeleteUser(id loci.ID, e loci.Email) error {
 	return err
 }
 
-// DeleteUserRow deletes the row of a user, and those of the keys before: agents refer to both.
+// DeleteUserRow deletes the row of a user, and those of the keys and grants before: agents refer to all of them.
 func DeleteUserRow(t *sqldb.Tx, id loci.ID) (int64, error) {
-	if _, err := t.Exec(`DELETE FROM api_keys WHERE user_id = ?1`, id); err != nil {
-		return 0, err
+	for _, q := range []string{`DELETE FROM api_keys WHERE user_id = ?1`, `DELETE FROM grants WHERE user_id = ?1`} {
+		if _, err := t.Exec(q, id); err != nil {
+			return 0, err
+		}
 	}
 	return t.Exec(`DELETE FROM users WHERE id = ?1`, id)
 }

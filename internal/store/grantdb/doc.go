@@ -13,7 +13,7 @@ import (
 // The scopes of grants. A grant of MCPScope reaches the workspaces that its user chose. One of AccountScope reaches
 // everything that its user may do, later workspaces too, and has no list of workspaces.
 const (
-	MCPScope     = "mcp"
+	MCPScope     = accountdb.NarrowScope
 	AccountScope = "mcp account"
 )
 

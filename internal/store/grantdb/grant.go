@@ -1,6 +1,8 @@
 package grantdb
 
 import (
+	"fmt"
+
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/sqldb"
@@ -56,9 +58,10 @@ func (t Tx) Credential(hash []byte) (c accountdb.Credential, err error) {
 	var issued loci.Time
 	var scope string
 	err = t.accounts.ScanCredential(t.conn.Row(`SELECT`+accountdb.CredentialColumns+`, g.id, g.last_used_at,
-		p.access_secret, p.created_at, g.scope FROM grant_tokens p JOIN grants g ON g.id = p.grant_id
-		JOIN users u ON u.id = g.user_id WHERE p.access_hash = ?1 AND p.created_at > ?2 AND`+liveGrant("?3"),
-		hash, t.before(accessTTL), t.conn.Now), &c, &c.ID, &c.UsedAt, &c.SealedSecret, &issued, &scope)
+		COALESCE(a.id, ''), COALESCE(a.last_seen_at, 0), p.access_secret, p.created_at, g.scope FROM grant_tokens p
+		JOIN grants g ON g.id = p.grant_id JOIN users u ON u.id = g.user_id LEFT JOIN agents a ON a.grant_id = g.id WHERE p.access_hash = ?1 AND p.created_at > ?2 AND`+liveGrant("?3"),
+		hash, t.before(accessTTL), t.conn.Now), &c, &c.ID, &c.UsedAt, &c.AgentID, &c.SeenAt,
+		&c.SealedSecret, &issued, &scope)
 	if err != nil {
 		return c, err
 	}
@@ -75,9 +78,10 @@ func (t Tx) Credential(hash []byte) (c accountdb.Credential, err error) {
 // AccountCredential returns the live grant of AccountScope with an id, as a credential. Another grant is NotFound.
 func (t Tx) AccountCredential(id loci.ID) (c accountdb.Credential, err error) {
 	c.Kind = identity.CredentialAccount
-	err = t.accounts.ScanCredential(t.conn.Row(`SELECT`+accountdb.CredentialColumns+`, g.id, g.last_used_at
-		FROM grants g JOIN users u ON u.id = g.user_id WHERE g.id = ?1 AND g.scope = ?2 AND`+liveGrant("?3"),
-		id, AccountScope, t.conn.Now), &c, &c.ID, &c.UsedAt)
+	err = t.accounts.ScanCredential(t.conn.Row(`SELECT`+accountdb.CredentialColumns+`, g.id, g.last_used_at,
+		COALESCE(a.id, ''), COALESCE(a.last_seen_at, 0) FROM grants g JOIN users u ON u.id = g.user_id
+		LEFT JOIN agents a ON a.grant_id = g.id WHERE g.id = ?1 AND g.scope = ?2 AND`+liveGrant("?3"),
+		id, AccountScope, t.conn.Now), &c, &c.ID, &c.UsedAt, &c.AgentID, &c.SeenAt)
 	return c, err
 }
 
@@ -103,9 +107,21 @@ func (t Tx) DeleteExpired() error {
 	if _, err := t.conn.Exec(`DELETE FROM oauth_codes WHERE expires_at <= ?1`, t.conn.Now); err != nil {
 		return err
 	}
-	if _, err := t.end(`id IN (SELECT g.id FROM grants g WHERE NOT (`+liveGrant("?1")+`) LIMIT ?2)`,
-		t.conn.Now, maxSwept); err != nil {
+	var ended []loci.ID
+	if err := t.conn.Query(`SELECT g.id FROM grants g WHERE NOT (`+liveGrant("?1")+`) LIMIT ?2`,
+		[]any{t.conn.Now, maxSwept}, func(r sqldb.Row) error {
+			var id loci.ID
+			err := r.Scan(&id)
+			ended = append(ended, id)
+			return err
+		}); err != nil {
 		return err
+	}
+	if len(ended) > 0 {
+		if _, err := t.end(`id IN (SELECT list.value FROM `+fmt.Sprintf(t.conn.Dialect.StringRows, 1)+`)`,
+			sqldb.EncodeStrings(ended)); err != nil {
+			return err
+		}
 	}
 	if _, err := t.conn.Exec(`DELETE FROM grant_tokens WHERE replaced_at > 0 AND replaced_at <= ?1`,
 		t.before(accessTTL)); err != nil {

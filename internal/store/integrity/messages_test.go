@@ -11,6 +11,7 @@ import (
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/integrity"
+	"github.com/loci-memory/loci/internal/store/messagedb"
 	"github.com/loci-memory/loci/internal/store/storetest"
 	"github.com/loci-memory/loci/internal/testenv"
 )
@@ -121,5 +122,44 @@ func TestMessagesWithoutTheirReceiptsAreHealthyWhenTheRecipientIsGone(t *testing
 		ahead.Store(int64(91 * 24 * time.Hour))
 		checkHealthy(t, s)
 		testenv.Equal(t, x.inbox(x.from), "How long? unread", "the messages of a deleted user are")
+	})
+}
+
+// The end of a grant leaves the checksum of its agent right: of a grant that is revoked, and of one that reaches
+// nothing.
+func TestAgentsOfEndedGrantsAreRight(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		s := d.Open(t, store.Options{})
+		x := newMailTest(t, d, s, "")
+		agents := make([]*identity.Actor, 3)
+		for i, owner := range []*identity.Actor{x.ann, x.ann, x.bob} {
+			k := storetest.Token(t, s, owner.UserID, x.crew)
+			agents[i] = testenv.Must(store.System(ctx, s, "test", func(t *store.SystemTx) (*identity.Actor, error) {
+				c, err := t.Credential(identity.CredentialToken, identity.SecretHash(k.Access))
+				if err != nil {
+					return nil, err
+				}
+				id, err := t.AgentOf(c.Kind, c.ID)
+				return &identity.Actor{UserID: c.UserID, CredentialKind: c.Kind, CredentialID: c.ID, AgentID: id}, err
+			}))(t)
+			x.send(agents[i], loci.SendMessage{ToAgentID: x.to.AgentID, Content: "It stays"})
+			x.send(x.from, loci.SendMessage{ToAgentID: agents[i].AgentID, Content: "It is received"})
+		}
+		testenv.Must(newService(s).RevokeGrant(ctx, x.ann, loci.RevokeGrant{GrantID: agents[0].CredentialID}))(t)
+		d.Exec(t, `DELETE FROM grant_workspaces WHERE grant_id = '`+string(agents[1].CredentialID)+`'`)
+		testenv.Must(store.System(ctx, s, "test", func(t *store.SystemTx) (loci.Empty, error) {
+			return loci.Empty{}, t.Grants().DeleteExpired()
+		}))(t)
+		testenv.Must(newService(s).RevokeGrant(ctx, x.bob, loci.RevokeGrant{GrantID: agents[2].CredentialID}))(t)
+		for range 2 { // before the receipts are erased, and after
+			if sum, err := integrity.New(s).Check(ctx, integrity.Options{}); err != nil || sum.Found > 0 {
+				t.Errorf("%+v, %v", sum, err)
+			}
+			testenv.NoError(t, messagedb.EraseAgents(ctx, s.DB()))
+		}
+		if got := d.Query(t, `SELECT id FROM agents WHERE key_id IS NULL AND grant_id IS NULL`); len(got) != 3 {
+			t.Errorf("agents without a grant: %v", got)
+		}
 	})
 }

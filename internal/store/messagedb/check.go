@@ -44,7 +44,7 @@ type checkedRow struct {
 var checkedColumns = ` x.row_id, x.id, x.to_agent, x.thread_id, x.reply_to, ` +
 	orZero("x.created_at", int64(maxTime)) + `, x.subject, x.content,
 	CASE WHEN x.reply_to = '' THEN x.id WHEN p.reply_to = '' THEN p.id ELSE COALESCE(p.thread_id, '') END,
-	COALESCE(p.workspace <> x.workspace, FALSE), o.user_id IS NOT NULL,
+	COALESCE(p.workspace <> x.workspace, FALSE), o.key_id IS NOT NULL OR o.grant_id IS NOT NULL,
 	EXISTS (SELECT 1 FROM receipts r WHERE r.message = x.row_id AND r.agent = o.row_id),
 	CASE WHEN x.to_agent = '' THEN 0 ELSE (SELECT count(*) FROM receipts r WHERE r.message = x.row_id
 		AND r.agent <> COALESCE(o.row_id, 0)) END `

@@ -62,18 +62,18 @@ func deleteSome(t *sqldb.Tx, list []int64) (left []int64, err error) {
 	return list[len(some):], err
 }
 
-// EraseAgents erases the receipts of agents of deleted users in transactions of bounded length. It also erases the
-// agents that sent none of the messages that are kept.
+// EraseAgents erases the receipts of agents whose grant or user was deleted, in transactions of bounded length. It also
+// erases the agents that sent none of the messages that are kept.
 func EraseAgents(ctx context.Context, db *sqldb.Handle) error {
 	for after := int64(0); ; {
-		list, err := sqldb.SystemRead(ctx, db, "find agents of deleted users",
+		list, err := sqldb.SystemRead(ctx, db, "find agents that have ended",
 			func(t *sqldb.Tx) ([]int64, error) { return findDeletedAgents(t, after) })
 		if err != nil || len(list) == 0 {
 			return err
 		}
 		for _, rowID := range list {
 			if _, err = sqldb.InBatches(ctx, time.Now().Add(time.Hour), func() (bool, error) {
-				return sqldb.System(ctx, db, "erase an agent of a deleted user",
+				return sqldb.System(ctx, db, "erase an agent that has ended",
 					func(t *sqldb.Tx) (bool, error) { return eraseAgent(t, rowID) })
 			}); err != nil || ctx.Err() != nil {
 				return errors.Join(err, ctx.Err())
@@ -83,9 +83,9 @@ func EraseAgents(ctx context.Context, db *sqldb.Handle) error {
 	}
 }
 
-// findDeletedAgents returns some agents of deleted users that have receipts, or sent no message.
+// findDeletedAgents returns some agents without a key and a grant that have receipts, or sent no message.
 func findDeletedAgents(t *sqldb.Tx, after int64) (list []int64, err error) {
-	return list, t.Query(`SELECT g.row_id FROM agents g WHERE g.user_id IS NULL AND g.row_id > ?1
+	return list, t.Query(`SELECT g.row_id FROM agents g WHERE g.key_id IS NULL AND g.grant_id IS NULL AND g.row_id > ?1
 		AND (EXISTS (SELECT 1 FROM receipts r WHERE r.agent = g.row_id)
 			OR NOT EXISTS (SELECT 1 FROM messages x WHERE x.agent = g.row_id))
 		ORDER BY g.row_id LIMIT ?2`, []any{after, receiptBatch}, sqldb.ScanInts(&list))
@@ -98,7 +98,7 @@ func eraseAgent(t *sqldb.Tx, rowID int64) (more bool, err error) {
 	if err != nil || n > 0 {
 		return true, err
 	}
-	_, err = t.Exec(`DELETE FROM agents WHERE row_id = ?1 AND user_id IS NULL
+	_, err = t.Exec(`DELETE FROM agents WHERE row_id = ?1 AND key_id IS NULL AND grant_id IS NULL
 		AND NOT EXISTS (SELECT 1 FROM messages x WHERE x.agent = ?1)`, rowID)
 	return false, err
 }

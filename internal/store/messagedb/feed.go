@@ -7,6 +7,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/store/accountdb"
 	"github.com/loci-memory/loci/internal/store/internal/scope"
 )
 
@@ -57,15 +58,15 @@ func (f *Feed) ListenServers(ctx context.Context, heard func(payload string)) er
 // An AgentState is the state of an agent for its listeners.
 type AgentState struct {
 	LastNumber int64 // all receipts up to it are committed
-	Ended      bool  // its key is revoked, or its user disabled
+	Ended      bool  // its key is revoked, its grant has expired, or its user is disabled
 }
 
-// readStates returns the states of agents. One that was deleted has none.
+// readStates returns the states of agents. One that was deleted, or whose grant was, has none.
 func readStates(t *sqldb.Tx, ids []loci.ID) (map[loci.ID]AgentState, error) {
 	states := make(map[loci.ID]AgentState, len(ids))
-	err := t.Query(`SELECT g.id, g.last_number, k.revoked_at <> 0 OR u.disabled FROM `+
-		fmt.Sprintf(t.Dialect.StringRows, 1)+` JOIN agents g ON g.id = list.value JOIN api_keys k ON k.id = g.key_id
-		JOIN users u ON u.id = g.user_id`, []any{sqldb.EncodeStrings(ids)}, func(r sqldb.Row) error {
+	err := t.Query(`SELECT g.id, g.last_number,`+accountdb.RevokedAgent("?2")+`OR u.disabled FROM `+
+		fmt.Sprintf(t.Dialect.StringRows, 1)+` JOIN agents g ON g.id = list.value`+accountdb.AgentCredentials+
+		`JOIN users u ON u.id = g.user_id WHERE`+accountdb.LiveAgent, []any{sqldb.EncodeStrings(ids), t.Now}, func(r sqldb.Row) error {
 		var id loci.ID
 		var s AgentState
 		err := r.Scan(&id, &s.LastNumber, &s.Ended)

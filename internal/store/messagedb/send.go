@@ -5,6 +5,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/store/accountdb"
 )
 
 // lockSenders makes the senders of a workspace wait until the commit. Row ids of its messages follow commits.
@@ -21,20 +22,21 @@ type Recipient struct {
 	span  int64 // from its oldest open message of the workspace to the newest message of all: at most as many are open
 }
 
-// recipientColumns are the columns of a Recipient: of an agent g and its key k, in the workspace ?1. An index of open
-// receipts returns the oldest one at once.
-const recipientColumns = ` g.row_id, g.id, k.revoked_at <> 0 OR u.disabled,
+// recipientColumns are the columns of a Recipient: of an agent g with its key k or grant n, in the workspace ?1 at the
+// time ?4. An index of open receipts returns the oldest one at once.
+var recipientColumns = ` g.row_id, g.id,` + accountdb.RevokedAgent("?4") + `OR u.disabled,
 	g.last_number + 1 - COALESCE((SELECT min(r.number) FROM receipts r WHERE r.agent = g.row_id
 		AND r.workspace = ?1 AND r.status <> 'closed'), g.last_number + 1) `
 
 // recipients locks the active agents of the members of a workspace, other than the sender: all of them, or the one with
 // an id, which may be the sender or revoked.
 func recipients(t *sqldb.Tx, workspace int64, sender, only loci.ID) (list []Recipient, err error) {
-	err = t.Query(`SELECT`+recipientColumns+`FROM members m JOIN agents g ON g.user_id = m.user_id
-		JOIN api_keys k ON k.id = g.key_id JOIN users u ON u.id = g.user_id WHERE m.workspace = ?1
-		AND (g.id = ?3 OR ?3 = '' AND g.id <> ?2 AND k.revoked_at = 0 AND NOT u.disabled)
+	err = t.Query(`SELECT`+recipientColumns+`FROM members m JOIN agents g ON g.user_id = m.user_id`+
+		accountdb.AgentCredentials+`JOIN users u ON u.id = g.user_id WHERE m.workspace = ?1 AND`+
+		accountdb.LiveAgent+`AND`+accountdb.ReachingAgent("m.workspace")+`AND (g.id = ?3 OR ?3 = '' AND g.id <> ?2
+		AND NOT`+accountdb.RevokedAgent("?4")+`AND NOT u.disabled)
 		ORDER BY g.id`+t.LockClause("NO KEY UPDATE", "g"),
-		[]any{workspace, sender, only}, func(r sqldb.Row) error {
+		[]any{workspace, sender, only, t.Now}, func(r sqldb.Row) error {
 			var x Recipient
 			err := r.Scan(&x.rowID, &x.ID, &x.Revoked, &x.span)
 			list = append(list, x)

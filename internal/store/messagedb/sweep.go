@@ -7,6 +7,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/store/accountdb"
 )
 
 const (
@@ -17,8 +18,9 @@ const (
 )
 
 // DeleteClosed deletes the messages that all recipients have closed 90 days ago, in bounded transactions. A recipient
-// whose key was revoked then, or whose user has left the workspace, can close nothing any more. Nothing opens a closed
-// message again, and nothing adds a recipient. Then it erases what is left of the agents of deleted users.
+// whose key was revoked then, whose grant has ended, or whose user has left the workspace, can close nothing any more.
+// Nothing opens a closed message again, and nothing adds a recipient. Then it erases what is left of the agents that
+// have ended.
 func DeleteClosed(ctx context.Context, db *sqldb.Handle) error {
 	for w := (window{before: db.Now() - loci.Time(keepClosed.Microseconds()), at: math.MinInt64}); ; {
 		found, err := sqldb.SystemRead(ctx, db, "find closed messages", w.find)
@@ -57,10 +59,10 @@ type windowResult struct {
 func (w window) find(t *sqldb.Tx) (out windowResult, err error) {
 	out.next = w
 	err = t.Query(`SELECT x.row_id, x.created_at, NOT EXISTS (SELECT 1 FROM receipts r
-			JOIN agents g ON g.row_id = r.agent JOIN api_keys k ON k.id = g.key_id
+			JOIN agents g ON g.row_id = r.agent`+accountdb.AgentCredentials+`
 			LEFT JOIN members m ON m.workspace = x.workspace AND m.user_id = g.user_id WHERE r.message = x.row_id
-			AND (r.status <> 'closed' AND m.user_id IS NOT NULL AND (k.revoked_at = 0 OR k.revoked_at > ?1)
-				OR r.updated_at > ?1)) FROM messages x
+			AND (r.status <> 'closed' AND m.user_id IS NOT NULL AND (k.revoked_at = 0 OR k.revoked_at > ?1
+				OR g.grant_id IS NOT NULL AND`+accountdb.ReachingAgent("x.workspace")+`) OR r.updated_at > ?1)) FROM messages x
 		WHERE x.created_at <= ?1 AND (x.created_at, x.row_id) > (?2, ?3) ORDER BY x.created_at, x.row_id LIMIT ?4`,
 		[]any{w.before, w.at, w.rowID, sweepWindow}, func(r sqldb.Row) error {
 			var closed bool

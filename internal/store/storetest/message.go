@@ -30,7 +30,7 @@ func Agents(t testing.TB, s *store.Store, owner *identity.Actor, n int) []*ident
 					return nil, err
 				}
 				agent.CredentialID = k.ID
-				if agent.AgentID, err = x.AgentOfKey(k.ID); err != nil {
+				if agent.AgentID, err = x.AgentOf(identity.CredentialKey, k.ID); err != nil {
 					return nil, err
 				}
 				list = append(list, &agent)
