@@ -12,7 +12,7 @@ import (
 // LiveAgent is false for it.
 const (
 	AgentCredentials = ` LEFT JOIN api_keys k ON k.id = g.key_id LEFT JOIN grants n ON n.id = g.grant_id `
-	LiveAgent        = ` (g.key_id IS NOT NULL OR g.grant_id IS NOT NULL) `
+	LiveAgent        = ` (COALESCE(g.key_id, g.grant_id) IS NOT NULL) `
 )
 
 // NarrowScope is the scope of a grant that reaches some workspaces.
