@@ -48,15 +48,7 @@ func readPart(raw []byte, part int, shown op.Presentation) ([]byte, error) {
 	}
 	whole, frame := splitText(raw, shown.Text)
 	k := newTruncator(frame, shown)
-	k.maxBytes = maxResult - minPart - partOverhead
-	fits := k.fit()
-	for _, items := range []int{50, 20, 10, 5} { // of its lists, such as attachments
-		if !fits {
-			k.itemLimit = items
-			fits = k.fit()
-		}
-	}
-	if !fits {
+	if k.maxBytes = maxResult - minPart - partOverhead; !k.fit() && !k.fitLists() {
 		k.out = []byte(`{"truncated":true}`)
 	}
 	parts := splitParts(whole, maxResult-len(k.out)-partOverhead)

@@ -49,6 +49,16 @@ func (k *truncator) fit() bool {
 	return ok
 }
 
+// fitLists cuts lists too until the copy fits, and reports whether it does.
+func (k *truncator) fitLists() bool {
+	for _, k.itemLimit = range []int{50, 20, 10, 5} {
+		if k.fit() {
+			return true
+		}
+	}
+	return false
+}
+
 // truncateLists returns the answer raw with at most maxResult bytes: each list keeps its first items, the newest ones.
 // If cutsWhole, whole texts lose their last memories too. It returns nil where that is not enough.
 func truncateLists(raw []byte, shown op.Presentation, cutsWhole bool) []byte {
@@ -57,10 +67,8 @@ func truncateLists(raw []byte, shown op.Presentation, cutsWhole bool) []byte {
 		wholeLimits = append(wholeLimits, maxResult*3/4, maxResult/2, maxResult/4, 0)
 	}
 	for _, k.wholeLimit = range wholeLimits {
-		for _, k.itemLimit = range []int{50, 20, 10, 5} {
-			if k.fit() {
-				return k.out
-			}
+		if k.fitLists() {
+			return k.out
 		}
 	}
 	return nil

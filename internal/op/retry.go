@@ -1,7 +1,6 @@
 package op
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
@@ -33,9 +32,5 @@ func WaitText(d time.Duration) string {
 			unit, name = u.d, u.name
 		}
 	}
-	n := (d + unit - 1) / unit
-	if n == 1 {
-		return "1 " + name
-	}
-	return fmt.Sprintf("%d %ss", n, name)
+	return plural(int((d+unit-1)/unit), name)
 }

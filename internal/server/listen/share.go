@@ -78,7 +78,11 @@ func (s *connShare) read() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.mayStall() {
-		s.goOn()
+		if s.stalled {
+			s.stalled = false
+			s.holding.CountForOne() // the wait for the whole body continues
+		}
+		s.watch()
 	}
 }
 
@@ -97,15 +101,6 @@ func (s *connShare) write(done bool) {
 func (s *connShare) move() {
 	s.stalled = false
 	s.holding.Move(cmp.Or(s.user, s.network), s.unread)
-	s.watch()
-}
-
-// goOn ends a stall of the body. The wait for the whole body goes on.
-func (s *connShare) goOn() {
-	if s.stalled {
-		s.stalled = false
-		s.holding.CountForOne()
-	}
 	s.watch()
 }
 
