@@ -16,9 +16,11 @@ func (t *Tx) Agents(workspaceID loci.ID, p page.Request) (list page.List[loci.Ag
 		return list, err
 	}
 	list, err = scope.QueryPage(p, t.in.Query, `SELECT g.id, g.name, g.source_name, g.user_id, COALESCE(g.key_id, ''),
-		COALESCE(g.grant_id, ''),`+accountdb.RevokedAgent("?3")+`, g.last_seen_at, g.created_at, g.updated_at FROM members x`+t.in.MembershipJoin("x.workspace")+
+		COALESCE(g.grant_id, ''),`+accountdb.RevokedAgent("?3")+`, g.last_seen_at, g.created_at, g.updated_at
+		FROM members x`+t.in.MembershipJoin("x.workspace")+
 		`JOIN agents g ON g.user_id = x.user_id`+accountdb.AgentCredentials+`WHERE w.id = ?2 AND`+accountdb.LiveAgent+
-		`AND`+accountdb.ReachingAgent("x.workspace")+`AND (g.created_at, g.id) < (?4, ?5) ORDER BY g.created_at DESC, g.id DESC LIMIT ?6`,
+		`AND`+accountdb.ReachingAgent("x.workspace")+`AND (g.created_at, g.id) < (?4, ?5)
+		ORDER BY g.created_at DESC, g.id DESC LIMIT ?6`,
 		scanAgent, workspaceID, t.in.Conn.Now)
 	if err != nil {
 		return list, err

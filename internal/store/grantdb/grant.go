@@ -59,8 +59,8 @@ func (t Tx) Credential(hash []byte) (c accountdb.Credential, err error) {
 	var scope string
 	err = t.accounts.ScanCredential(t.conn.Row(`SELECT`+accountdb.CredentialColumns+`, g.id, g.last_used_at,
 		COALESCE(a.id, ''), COALESCE(a.last_seen_at, 0), p.access_secret, p.created_at, g.scope FROM grant_tokens p
-		JOIN grants g ON g.id = p.grant_id JOIN users u ON u.id = g.user_id LEFT JOIN agents a ON a.grant_id = g.id WHERE p.access_hash = ?1 AND p.created_at > ?2 AND`+liveGrant("?3"),
-		hash, t.before(accessTTL), t.conn.Now), &c, &c.ID, &c.UsedAt, &c.AgentID, &c.SeenAt,
+		JOIN grants g ON g.id = p.grant_id JOIN users u ON u.id = g.user_id LEFT JOIN agents a ON a.grant_id = g.id
+		WHERE p.access_hash = ?1 AND p.created_at > ?2 AND`+liveGrant("?3"), hash, t.before(accessTTL), t.conn.Now), &c, &c.ID, &c.UsedAt, &c.AgentID, &c.SeenAt,
 		&c.SealedSecret, &issued, &scope)
 	if err != nil {
 		return c, err

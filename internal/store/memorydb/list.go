@@ -98,9 +98,10 @@ func memories(t *scope.Scope, f listing, p page.Request) (list page.List[loci.Me
 }
 
 // maxCount is the highest number of rows that Count reads.
-const maxCount = 10_000
+const maxCount = 100_000
 
-// Count returns the number of active memories in the place and the times of a filter; within times at most maxCount.
+// Count returns the number of active memories in the place and the times of a filter. It subtracts those that are not
+// active from the counters of atlases; within times it counts up to maxCount.
 func Count(h scope.Holder, f loci.MemoryFilter) (n int, err error) {
 	t := scope.Of(h)
 	since, until, err := f.Period(t.Conn.Now)

@@ -66,13 +66,14 @@ func readStates(t *sqldb.Tx, ids []loci.ID) (map[loci.ID]AgentState, error) {
 	states := make(map[loci.ID]AgentState, len(ids))
 	err := t.Query(`SELECT g.id, g.last_number,`+accountdb.RevokedAgent("?2")+`OR u.disabled FROM `+
 		fmt.Sprintf(t.Dialect.StringRows, 1)+` JOIN agents g ON g.id = list.value`+accountdb.AgentCredentials+
-		`JOIN users u ON u.id = g.user_id WHERE`+accountdb.LiveAgent, []any{sqldb.EncodeStrings(ids), t.Now}, func(r sqldb.Row) error {
-		var id loci.ID
-		var s AgentState
-		err := r.Scan(&id, &s.LastNumber, &s.Ended)
-		states[id] = s
-		return err
-	})
+		`JOIN users u ON u.id = g.user_id WHERE`+accountdb.LiveAgent,
+		[]any{sqldb.EncodeStrings(ids), t.Now}, func(r sqldb.Row) error {
+			var id loci.ID
+			var s AgentState
+			err := r.Scan(&id, &s.LastNumber, &s.Ended)
+			states[id] = s
+			return err
+		})
 	return states, err
 }
 
