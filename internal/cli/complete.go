@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -11,6 +10,7 @@ import (
 
 	"github.com/loci-memory/loci/internal/cli/complete"
 	"github.com/loci-memory/loci/internal/cli/records"
+	"github.com/loci-memory/loci/internal/server"
 )
 
 // completion completes the values of commands in a shell.
@@ -34,10 +34,8 @@ func (p *program) openCompletion(ctx context.Context) (r records.Reader, name st
 	if err != nil {
 		return r, "", nil, err
 	}
-	if t.url == "" {
-		if _, err := os.Stat(t.dir); err != nil {
-			return r, "", nil, errNoDatabase
-		}
+	if t.url == "" && !server.HasLocal(t.dir) {
+		return r, "", nil, errNoDatabase
 	}
 	caller, end, err := p.openCaller(ctx, t, true)
 	name = strings.Join([]string{t.url, t.account, t.dir}, "\n")

@@ -30,7 +30,9 @@ func TestShellIsOfferedValuesOfTheTarget(t *testing.T) {
 	d.service.pages = 1
 	testenv.Equal(t, d.completions(t, "memory get "), "") // no database is made
 	testenv.Equal(t, d.openCount, 0)
-	testenv.NoError(t, os.MkdirAll(filepath.Join(d.home, ".local/share/loci/local"), 0o700))
+	local := filepath.Join(d.home, ".local/share/loci/local")
+	testenv.NoError(t, os.MkdirAll(local, 0o700))
+	testenv.NoError(t, os.WriteFile(filepath.Join(local, "loci.db"), nil, 0o600))
 	var deeds []string
 	addTeamOperations(d.table, &deeds)
 	op.Add(d.table, "workspace.update", "PATCH /v1/workspaces/{workspaceId}", "Rename.", op.Account, op.NoTool,

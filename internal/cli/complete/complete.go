@@ -31,7 +31,6 @@ const (
 	timeout    = 2 * time.Second // with a target that does not answer
 	cacheTime  = 5 * time.Second
 	maxRecords = 500
-	shortID    = 8 // characters
 )
 
 // Options are what completion needs from the program.
@@ -148,7 +147,7 @@ func valueOf(resource string, one resolve.Record) value {
 		return value{Text: clean(one.Email), Label: clean(one.Name)}
 	}
 	id := string(one.ID)
-	return value{ID: id, Text: id[max(0, len(id)-shortID):], Label: clean(cmp.Or(one.Label(), id))}
+	return value{ID: id, Text: format.ShortID(id, format.MinShortID), Label: clean(cmp.Or(one.Label(), id))}
 }
 
 // tagsOf reads the tags of the latest memories.

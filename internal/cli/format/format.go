@@ -84,6 +84,13 @@ func EscapeJSON(text []byte) []byte {
 	return b.Bytes()
 }
 
+// MinShortID is the number of characters of a short id, at least. They are the last ones of the id: the first ones are
+// the time, and equal for all records of a minute.
+const MinShortID = 8
+
+// ShortID returns the last n characters of an id.
+func ShortID(id string, n int) string { return id[max(0, len(id)-n):] }
+
 // Plural returns a number with its noun.
 func Plural[N int | int64](n N, one, more string) string {
 	if n == 1 {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/cli/format"
 )
 
 // formatSimilar returns the similar memories of an answer in one line.
@@ -41,7 +42,7 @@ func addNames(records []map[string]json.RawMessage, names map[loci.ID]string) {
 		case len(workspaces) > 1 && workspace != "" && r["atlasId"] == nil && r["workspaceName"] == nil:
 			name := names[workspace]
 			if name == "" {
-				name = shortID(workspace, minShownID)
+				name = format.ShortID(string(workspace), format.MinShortID)
 			}
 			r["workspace"] = quote(name)
 		}
@@ -81,7 +82,7 @@ func (p *Printer) addPeople(records []map[string]json.RawMessage) {
 			if !shown || json.Unmarshal(r[field], &id) != nil || id == "" {
 				continue
 			}
-			name, short := p.People[id], shortID(id, minShownID)
+			name, short := p.People[id], format.ShortID(string(id), format.MinShortID)
 			switch {
 			case name == "":
 				name = short
@@ -99,13 +100,6 @@ func quote(text string) json.RawMessage {
 	return b
 }
 
-// minShownID is the number of characters of a short id, at least. They are the last ones of the id: the first ones are
-// the time, and equal for all records of a minute.
-const minShownID = 8
-
-// shortID returns the last n characters of an id.
-func shortID(id loci.ID, n int) string { return string(id[max(0, len(id)-n):]) }
-
 // shortenIDs shortens the ids in each column of a table to ends that differ.
 func shortenIDs(table []*column) {
 	for _, c := range table {
@@ -115,13 +109,13 @@ func shortenIDs(table []*column) {
 				ids[cell] = true
 			}
 		}
-		n := minShownID
+		n := format.MinShortID
 		for !distinctEnds(ids, n) {
 			n++
 		}
 		for i, cell := range c.cells[1:] {
 			if ids[cell] {
-				c.cells[i+1] = shortID(loci.ID(cell), n)
+				c.cells[i+1] = format.ShortID(cell, n)
 			}
 		}
 		c.measure()
@@ -132,7 +126,7 @@ func shortenIDs(table []*column) {
 func distinctEnds(ids map[string]bool, n int) bool {
 	seen := map[string]bool{}
 	for id := range ids {
-		seen[shortID(loci.ID(id), n)] = true
+		seen[format.ShortID(id, n)] = true
 	}
 	return len(seen) == len(ids)
 }
