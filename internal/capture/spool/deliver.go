@@ -94,13 +94,10 @@ func (s *Spool) first(ctx context.Context) (e capture.Event, line []byte, err er
 		if r.size == 0 {
 			return io.EOF
 		}
-		if e, line, err = r.next(); err != io.EOF {
-			return err
+		if e, line, err = r.next(); err == io.EOF {
+			_ = f.Truncate(0) // the next append resets the offset
 		}
-		if st.Done = 0; s.saveState(st) == nil { // before the file: an old offset could skip new events
-			_ = f.Truncate(0) // what stays is done, and is delivered again
-		}
-		return io.EOF
+		return err
 	})
 	return e, line, err
 }

@@ -102,7 +102,15 @@ func (s *Spool) append(lines []byte) (err error) {
 	if err != nil {
 		return err
 	}
-	if size > 0 && !endsLine(f, size) { // another process was killed as it wrote
+	switch {
+	case size == 0: // all was delivered: the old offset would skip new events
+		if st := s.loadState(); st.Done > 0 {
+			st.Done = 0
+			if err := s.saveState(st); err != nil {
+				return err
+			}
+		}
+	case !endsLine(f, size): // another process was killed as it wrote
 		lines = append([]byte{'\n'}, lines...)
 	}
 	if _, err = f.Write(lines); err != nil { // such as a full disk: remove the part that was written

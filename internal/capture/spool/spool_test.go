@@ -80,12 +80,12 @@ func TestDeliverSendsEachEventOnceInOrder(t *testing.T) {
 	if st := status(t, s); st.Waiting != 3 || st.Oldest.IsZero() || st.Bytes == 0 {
 		t.Errorf("%+v", st)
 	}
-	for _, want := range [][]string{{"a", "b", "c"}, nil, {"d"}} {
+	for _, want := range [][]string{{"a", "b", "c"}, nil, {"d", "e", "f", "g"}} {
 		if err := r.deliver(t, s); err != nil || !slices.Equal(r.ids, want) {
 			t.Errorf("%v %v, want %v", r.ids, err, want)
 		}
 		if r.ids == nil {
-			add(t, s, "d")
+			add(t, s, "d", "e", "f", "g") // more bytes than were delivered
 		}
 	}
 	testenv.Equal(t, status(t, s), (Status{}))
@@ -354,10 +354,12 @@ func appendUntilKilled(dir string) {
 			err = nil
 		}
 		if i%7 == 0 {
-			_ = s.Deliver(context.Background(), func(_ context.Context, e capture.Event) error {
+			if err := s.Deliver(context.Background(), func(_ context.Context, e capture.Event) error {
 				fmt.Println("delivered", e.Input.EventID)
 				return nil
-			})
+			}); err != nil { // on a busy machine: the result of a delivery may not be recorded
+				fmt.Println("interrupted", err)
+			}
 		}
 	}
 	fmt.Println("failed", err)
@@ -371,6 +373,7 @@ func TestSpoolLosesNothingWhenProcessesAreKilled(t *testing.T) {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	const writers, kills = 4, 5
+	interrupted := writers * kills // a kill interrupts one delivery
 	for range writers {
 		wg.Go(func() {
 			for range kills {
@@ -397,6 +400,8 @@ func TestSpoolLosesNothingWhenProcessesAreKilled(t *testing.T) {
 						appended[id] = true
 					case "delivered":
 						delivered[id]++
+					case "interrupted":
+						interrupted++
 					case "failed":
 						t.Error(lines.Text())
 					}
@@ -411,21 +416,16 @@ func TestSpoolLosesNothingWhenProcessesAreKilled(t *testing.T) {
 		delivered[string(e.Input.EventID)]++
 		return nil
 	}))
-	twice := 0
-	for id, n := range delivered {
-		if n > 1 {
-			twice++
-		}
-		if n > 3 {
-			t.Errorf("%s came %d times", id, n)
-		}
+	again := 0
+	for _, n := range delivered {
+		again += n - 1
 	}
 	for id := range appended {
 		if delivered[id] == 0 {
 			t.Errorf("%s is lost", id)
 		}
 	}
-	if len(appended) == 0 || twice > writers*kills { // a kill interrupts one delivery
-		t.Errorf("%d appended, %d delivered twice", len(appended), twice)
+	if len(appended) == 0 || again > interrupted {
+		t.Errorf("%d appended, %d delivered again, at most %d interrupted", len(appended), again, interrupted)
 	}
 }
