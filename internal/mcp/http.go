@@ -89,16 +89,76 @@ func errorResponse(status int, e *rpcError) response {
 		repeatable: true}
 }
 
-// respond reads a message and makes the response to it.
+// respond reads a message or a batch and makes the response to it.
 func (d *Server) respond(w http.ResponseWriter, r *http.Request, set op.Toolset, c *op.Call) (response, error) {
 	body, err := d.BodyLimiter.ReadBody(w, r, c.UserID, httpapi.MaxBody)
 	if err != nil {
 		return response{}, err
 	}
-	m, failed := parseMessage(httpapi.TrimBOM(body))
+	body = httpapi.TrimBOM(body)
+	batch, failed := splitBatch(body, cmp.Or(headerValue(r.Header, "Mcp-Protocol-Version"), batchRevision))
+	switch {
+	case failed != nil:
+		return errorResponse(http.StatusBadRequest, failed), nil
+	case batch != nil:
+		return d.respondToBatch(w, r, set, c, batch), nil
+	}
+	m, failed := parseMessage(body)
 	if failed != nil {
 		return errorResponse(http.StatusBadRequest, failed), nil
 	}
+	return d.respondTo(w, r, set, c, m)
+}
+
+// maxBatchBytes is how long the answers to a batch become before the rest of it is refused.
+const maxBatchBytes = 1 << 20
+
+// respondToBatch answers the messages of a batch one after another. Each is admitted and charged as if it came alone.
+func (d *Server) respondToBatch(w http.ResponseWriter, r *http.Request, set op.Toolset, c *op.Call,
+	batch [][]byte) response {
+	out := response{status: http.StatusAccepted, repeatable: true}
+	for i, text := range batch {
+		call := c // is admitted
+		m, failed := parseMessage(text)
+		switch {
+		case failed != nil:
+		case m.method == "initialize":
+			failed = invalidRequest(m.id(), "A batch comes after initialize: send that alone.")
+		case len(out.body) > maxBatchBytes:
+			failed = invalidRequest(m.id(), "The answers to the batch are too long: send this message again.")
+		case i > 0:
+			call = d.newCall(w, r)
+			if err := d.Authenticate(r.Context(), call); err != nil {
+				failed = operationError(err, call)
+				failed.id = m.id()
+			}
+			c.Quota = cmp.Or(call.Quota, c.Quota)
+		}
+		one := response{repeatable: true}
+		switch {
+		case failed == nil:
+			one, _ = d.respondTo(w, r, set, call, m) // only a stream fails, and a batch has none
+		case m == nil || !m.isNotification():
+			one = errorResponse(http.StatusOK, failed)
+		}
+		if out.repeatable = out.repeatable && one.repeatable; len(one.body) == 0 {
+			continue
+		}
+		separator := byte(',')
+		if out.body == nil {
+			separator, out.status, out.contentType = '[', http.StatusOK, one.contentType
+		}
+		out.body = append(append(out.body, separator), one.body...)
+	}
+	if out.body != nil {
+		out.body = append(out.body, ']')
+	}
+	return out
+}
+
+// respondTo makes the response to a message.
+func (d *Server) respondTo(w http.ResponseWriter, r *http.Request, set op.Toolset, c *op.Call,
+	m *message) (response, error) {
 	stream := &eventStream{w: w, call: c, server: d}
 	x := &exchange{message: m, set: set, call: c, stream: stream}
 	if failed := x.checkHeaders(r.Header); failed != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -14,10 +15,12 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/httpapi"
 	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/testenv"
 )
 
@@ -147,8 +150,13 @@ func TestHTTPRejectsMalformedBody(t *testing.T) {
 	for _, version := range append(revisions, "") {
 		c := client{t: t, url: url, version: version, key: "ann"}
 		one, _ := json.Marshal(c.message("tools/list", nil))
+		halfBatch := -32600
+		if version == "" { // it may be the one that has batches
+			halfBatch = -32700
+		}
 		for body, code := range map[string]int{
-			" [" + string(one) + "," + string(one) + "]": -32600,
+			"[]":                -32600,
+			" [" + string(one):  halfBatch,
 			"{ no json":         -32700,
 			"":                  -32700,
 			"{}":                -32600,
@@ -167,6 +175,52 @@ func TestHTTPRejectsMalformedBody(t *testing.T) {
 		}
 		c.post(one, "Content-Type", "text/plain").want(415, 0, "a text")
 	}
+}
+
+func TestHTTPAnswersBatch(t *testing.T) {
+	t.Parallel()
+	s := newFakeService()
+	d := s.newServer()
+	admitted := 0
+	d.Authenticate = func(ctx context.Context, c *op.Call) error {
+		if admitted++; admitted%5 == 0 {
+			return &loci.Error{Code: loci.CodeRateLimited, Message: "slower", RetryAfter: time.Second}
+		}
+		return authenticate(ctx, c)
+	}
+	url := serveHandler(t, d.HTTP())
+	const create = `{"jsonrpc":"2.0","id":%q,"method":"tools/call","params":{"name":"memory_create",` +
+		`"arguments":{"content":"%[1]s"}}}`
+	note := `{"jsonrpc":"2.0","method":"notifications/initialized"}`
+	body := "[" + strings.Join([]string{fmt.Sprintf(create, "basalt"), note, `{"jsonrpc":"2.0","id":2,"method":"shout"}`,
+		"5", fmt.Sprintf(create, "granite"), fmt.Sprintf(create, "refused"), `{"jsonrpc":"2.0","id":3,"method":` +
+			`"initialize","params":{}}`, `{"jsonrpc":"2.0","id":4,"method":"ping"}`}, ",") + "]"
+	for _, version := range []string{"", "2025-03-26"} {
+		admitted = 0
+		c := client{t: t, url: url, version: version, key: "ann"}
+		a := c.post([]byte(body))
+		var out []struct {
+			ID     any
+			Result object
+			Error  struct{ Code int }
+		}
+		if err := json.Unmarshal(a.body, &out); err != nil || a.StatusCode != 200 {
+			t.Fatalf("%d %s", a.StatusCode, a.body)
+		}
+		var got []string
+		for _, x := range out {
+			got = append(got, fmt.Sprint(x.ID, " ", x.Error.Code))
+		}
+		testenv.EqualSlices(t, got, []string{"basalt 0", "2 -32601", "<nil> -32600", "granite 0", "refused -32000",
+			"3 -32600", "4 0"}, "answers")
+		if a := c.post([]byte("[" + note + "]")); a.StatusCode != 202 || len(a.body) > 0 {
+			t.Errorf("a batch of notifications: %d %s", a.StatusCode, a.body)
+		}
+		many := strings.Repeat(note+",", 19) + note
+		c.post([]byte("["+many+"]")).want(202, 0, "20 messages")
+		c.post([]byte("["+many+","+note+"]")).want(400, -32600, "21 messages")
+	}
+	testenv.Equal(t, len(s.memories), 4, "memories")
 }
 
 func TestHTTPChecksCredentialFirst(t *testing.T) {

@@ -1,8 +1,9 @@
 package mcp
 
 import (
-	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,13 +25,47 @@ func parseMessage(text []byte) (*message, *rpcError) {
 	m := &message{members: map[string]json.RawMessage{}, params: map[string]json.RawMessage{},
 		meta: map[string]json.RawMessage{}, size: len(text)}
 	if err := strictjson.Walk(text, m.visit, "params", "arguments"); err != nil {
-		return nil, &rpcError{Code: codeParseError,
-			Message: "The message is not JSON that can be read in one way: " + err.Error() + "."}
-	}
-	if bytes.HasPrefix(bytes.TrimSpace(text), []byte("[")) {
-		return nil, invalidRequest(nil, "Batches are not supported: send one message at a time.")
+		return nil, parseError(err)
 	}
 	return m, m.check()
+}
+
+// maxBatch is the most messages of a batch.
+const maxBatch = 20
+
+var errBatchSize = errors.New("wrong number of messages")
+
+// splitBatch returns the messages of a batch, or nil where the text is none. One revision has batches.
+func splitBatch(text []byte, revision string) (messages [][]byte, failed *rpcError) {
+	in := strictjson.NewScanner(text)
+	if in.Next() != '[' {
+		return nil, nil
+	}
+	if revision != batchRevision {
+		return nil, invalidRequest(nil, "Only revision "+batchRevision+" has batches: send one message at a time.")
+	}
+	err := in.Items(']', func() error {
+		m, err := in.Raw()
+		if messages = append(messages, m); len(messages) > maxBatch {
+			return errBatchSize
+		}
+		return err
+	})
+	if err == nil {
+		err = in.End("batch")
+	}
+	switch {
+	case err == errBatchSize, err == nil && len(messages) == 0:
+		return nil, invalidRequest(nil, fmt.Sprintf("A batch has 1 to %d messages.", maxBatch))
+	case err != nil:
+		return nil, parseError(err)
+	}
+	return messages, nil
+}
+
+func parseError(err error) *rpcError {
+	return &rpcError{Code: codeParseError,
+		Message: "The message is not JSON that can be read in one way: " + err.Error() + "."}
 }
 
 func (m *message) visit(path []string, value []byte) {

@@ -6,11 +6,15 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 )
 
-// Revisions of the protocol, newest first. Those before statelessRevision begin with a handshake.
-const statelessRevision = "2026-07-28"
+// Revisions of the protocol, newest first. Those before statelessRevision begin with a handshake. batchRevision has
+// batches, and is that of a client without a header that names one.
+const (
+	statelessRevision = "2026-07-28"
+	batchRevision     = "2025-03-26"
+)
 
 var (
-	handshakeRevisions = []string{"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"}
+	handshakeRevisions = []string{"2025-11-25", "2025-06-18", batchRevision, "2024-11-05"}
 	revisions          = append([]string{statelessRevision}, handshakeRevisions...)
 )
 

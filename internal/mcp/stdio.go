@@ -13,9 +13,9 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 )
 
-// Stdio serves one client over a pair of pipes, one JSON-RPC message a line, until in ends or ctx is done. Nothing
-// but messages is written to out. At the end of in every pending request is answered first. A line that is no message
-// is answered with an error, and the conversation goes on.
+// Stdio serves one client over a pair of pipes, one JSON-RPC message or batch a line, until in ends or ctx is done.
+// Nothing but messages is written to out. At the end of in every pending request is answered first. A line that is no
+// message is answered with an error, and the conversation goes on.
 //
 // A read of in that is under way when ctx is done is abandoned: nothing interrupts a read of standard input.
 func (d *Server) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
@@ -44,7 +44,8 @@ func (d *Server) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
 type stdioConn struct {
 	server      *Server
 	running     sync.WaitGroup
-	initialized bool          // of the one goroutine that reads
+	initialized bool          // of the one goroutine that reads, as is the revision
+	revision    string        // that the client asked for
 	ended       chan struct{} // closed at the end of the input
 
 	mu      sync.Mutex // guards out and pending
@@ -109,38 +110,76 @@ func (c *stdioConn) handleLine(ctx context.Context, line inputLine) {
 		c.write(encodeResponse(nil, nil, invalidRequest(nil, "The message is larger than 4 MiB.")))
 		return
 	}
-	m, failed := parseMessage(line.text)
+	batch, failed := splitBatch(line.text, c.revision)
+	switch {
+	case failed != nil:
+		c.write(encodeResponse(nil, nil, failed))
+	case batch != nil:
+		c.handleBatch(ctx, batch)
+	default:
+		c.handleMessage(ctx, line.text, answering{c.write, c.running.Go})
+	}
+}
+
+// An answering says how the requests of a line run, and where their responses go.
+type answering struct {
+	write func(response []byte)
+	run   func(request func())
+}
+
+// handleBatch runs the requests of a batch one after another, and answers with an array.
+func (c *stdioConn) handleBatch(ctx context.Context, batch [][]byte) {
+	var out []byte
+	var requests []func()
+	for _, text := range batch {
+		c.handleMessage(ctx, text, answering{
+			func(response []byte) { out = append(append(out, ','), response...) },
+			func(request func()) { requests = append(requests, request) }})
+	}
+	c.running.Go(func() {
+		for _, run := range requests {
+			run()
+		}
+		if out != nil {
+			out[0] = '['
+			c.write(append(out, ']'))
+		}
+	})
+}
+
+// handleMessage answers a message, or starts the request in it.
+func (c *stdioConn) handleMessage(ctx context.Context, text []byte, a answering) {
+	m, failed := parseMessage(text)
 	switch {
 	case failed != nil && m != nil && m.method != "" && m.id() == nil: // a request without an id expects no response
 	case failed != nil:
-		c.write(encodeResponse(failed.id, nil, failed))
+		a.write(encodeResponse(failed.id, nil, failed))
 	case m.method == "notifications/cancelled":
 		c.cancel(m.params["requestId"])
 	case m.method != "" && !m.isNotification():
 		c.start(ctx, &exchange{message: m, set: c.server.Toolset, stream: c,
 			call: &op.Call{Transport: op.TransportMCP, RequestID: string(loci.NewID(time.Now())),
-				ActorHeader: c.server.ActorHeader}})
+				ActorHeader: c.server.ActorHeader}}, a)
 	}
 }
 
 // start answers a request, beside those that are running. A handshake is over before the next message is read.
-func (c *stdioConn) start(ctx context.Context, x *exchange) {
+func (c *stdioConn) start(ctx context.Context, x *exchange, a answering) {
 	ctx, cancel := context.WithCancel(ctx)
 	r, failed := c.register(x, cancel)
 	if failed != nil {
 		cancel()
-		c.write(encodeResponse(x.id(), nil, failed))
+		a.write(encodeResponse(x.id(), nil, failed))
 		return
 	}
 	if x.method == "initialize" {
-		answer, failed := c.server.handle(ctx, x)
-		c.initialized = c.finish(x, r, answer, failed) || c.initialized
+		if c.answer(ctx, x, r, a) {
+			c.initialized = true
+			c.revision, _ = text(x.params["protocolVersion"])
+		}
 		return
 	}
-	c.running.Go(func() {
-		answer, failed := c.server.handle(ctx, x)
-		c.finish(x, r, answer, failed)
-	})
+	a.run(func() { c.answer(ctx, x, r, a) })
 }
 
 // register notes a request as pending, or refuses it.
@@ -173,14 +212,16 @@ func (c *stdioConn) cancel(id json.RawMessage) {
 	}
 }
 
-// finish writes the response to a request, unless it was cancelled, and reports whether the request succeeded.
-func (c *stdioConn) finish(x *exchange, r *pendingRequest, answer []byte, failed *rpcError) bool {
+// answer writes the response to a request, unless it was cancelled, and reports whether the request succeeded.
+func (c *stdioConn) answer(ctx context.Context, x *exchange, r *pendingRequest, a answering) bool {
+	result, failed := c.server.handle(ctx, x)
 	r.cancel()
-	out := encodeResponse(x.id(), answer, failed)
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	if delete(c.pending, string(x.id())); !r.cancelled {
-		c.writeLocked(out)
+	delete(c.pending, string(x.id()))
+	cancelled := r.cancelled
+	c.mu.Unlock()
+	if !cancelled {
+		a.write(encodeResponse(x.id(), result, failed))
 	}
 	return failed == nil
 }
@@ -197,9 +238,5 @@ func (c *stdioConn) closing() <-chan struct{} { return c.ended }
 func (c *stdioConn) write(text []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.writeLocked(text)
-}
-
-func (c *stdioConn) writeLocked(text []byte) {
 	_, _ = c.out.Write(append(text, '\n')) // a client that has left ends its side of the input too
 }

@@ -142,6 +142,24 @@ func TestStdioContinuesAfterInvalidMessages(t *testing.T) {
 	testenv.NoError(t, k.close())
 }
 
+func TestStdioAnswersBatch(t *testing.T) {
+	t.Parallel()
+	k := startStdio(t.Context(), t, newFakeService())
+	k.initialize("2025-03-26")
+	k.send(`[{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"memory_create","arguments":` +
+		`{"content":"Basalt."}}},{"jsonrpc":"2.0","method":"notifications/initialized"},{"jsonrpc":"2.0","id":3,` +
+		`"method":"tools/call","params":{"name":"memory_list","arguments":{}}},{"jsonrpc":"2.0","id":4,"method":"x"}]`)
+	line := testenv.Must(k.out.ReadString('\n'))(t)
+	var answers []object
+	if err := json.Unmarshal([]byte(line), &answers); err != nil || len(answers) != 3 || answers[0]["id"] != 2.0 ||
+		!strings.Contains(line, `Basalt.`) || !strings.Contains(line, `"id":4,"error":{"code":-32601`) {
+		t.Errorf("%v: %s", err, line)
+	}
+	k.send(`[{"jsonrpc":"2.0","method":"notifications/initialized"}]`) // has no answer
+	k.call(5, "ping", "{}")
+	testenv.NoError(t, k.close())
+}
+
 func TestStdioEndsWithItsInput(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
