@@ -80,6 +80,45 @@ func TestOnlyActiveMemoriesOfAtlasAreDuplicates(t *testing.T) {
 	})
 }
 
+func TestDuplicateIgnoresWhiteSpaceAtEndsAndUnicodeForm(t *testing.T) {
+	t.Parallel()
+	Each(t, Options{}, func(t *testing.T, w *World) {
+		shelf := w.Atlas(t, "Shelf")
+		for text, others := range map[string][]string{
+			"The caf\u00e9 opens\n\nat nine": {"The caf\u00e9 opens\n\nat nine\n",
+				"The caf\u00e9 opens \t\n\nat nine\u00a0", "The caf\u00e9 opens\r\n\r\nat nine\r\n",
+				"The cafe\u0301 opens\n\nat nine"},
+			prose(0, 3000) + "\n\n": {prose(0, 3000), prose(0, 3000) + "\r\n"},
+		} {
+			in := loci.CreateMemory{Content: loci.Content(text), AtlasID: shelf}
+			first := create(t, w, in).Memory.ID
+			for _, other := range others {
+				in.Content = loci.Content(other)
+				for _, on := range []loci.OnDuplicate{"", loci.OnDuplicateReturn} {
+					in.OnDuplicate = on
+					m := create(t, w, in)
+					testenv.Equal(t, m.Memory.DuplicateOf, first, other)
+					if !m.Created() || m.Memory.Content != other || slices.ContainsFunc(m.Memory.Similar,
+						func(s loci.Similarity) bool { return s.ID == first }) {
+						t.Errorf("%q, on duplicate %q: %+v", other, on, m)
+					}
+					MustCall(t, w, CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: m.Memory.ID})
+				}
+			}
+			for _, other := range []string{" " + text, strings.ToUpper(text), "- " + text,
+				strings.ReplaceAll(text, " ", "  ")} {
+				in.Content, in.OnDuplicate = loci.Content(other), ""
+				m := create(t, w, in).Memory
+				testenv.Equal(t, m.DuplicateOf, "", other)
+				MustCall(t, w, CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: m.ID})
+			}
+			in.AtlasID = w.Atlas(t, "Another")
+			in.Content = loci.Content(others[0])
+			testenv.Equal(t, create(t, w, in).Memory.DuplicateOf, "", "in another atlas")
+		}
+	})
+}
+
 func TestWriteSaysWhereItChangedNothing(t *testing.T) {
 	t.Parallel()
 	Each(t, Options{}, func(t *testing.T, w *World) {

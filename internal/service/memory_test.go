@@ -106,7 +106,7 @@ func TestDuplicatesAreReportedOrReturned(t *testing.T) {
 		}
 		testenv.Equal(t, create(t, w, in).Memory.DuplicateOf, first.Memory.ID, "the third is a duplicate of",
 			"not of the first")
-		in.Content += " "
+		in.Content += "!"
 		testenv.Equal(t, create(t, w, in).Memory.DuplicateOf, "", "other content")
 		in.Content, in.AtlasID = "the same", w.Atlas(t, "Other")
 		testenv.Equal(t, create(t, w, in).Memory.DuplicateOf, "", "another atlas")

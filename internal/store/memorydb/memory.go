@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/loci-memory/loci"
@@ -133,8 +134,13 @@ func Create(a *scope.Atlas, m loci.NewMemory, e IndexEntry, p CreatePolicy) (out
 	}
 	m.DuplicateOf = equal.ID
 	if p.ShowSimilar {
-		if m.Similar, err = FindSimilar(a, m.Content, e, equal.ID); err != nil {
+		var like loci.ID
+		if m.Similar, like, err = FindSimilar(a, m.Content, e, equal.ID); err != nil {
 			return out, err
+		}
+		if !found && like != "" {
+			m.DuplicateOf = like
+			m.Similar = slices.DeleteFunc(slices.Clone(m.Similar), func(s loci.Similarity) bool { return s.ID == like })
 		}
 	}
 	m.Memory, err = Add(a, m.Memory, e)
@@ -143,7 +149,7 @@ func Create(a *scope.Atlas, m loci.NewMemory, e IndexEntry, p CreatePolicy) (out
 
 // createVersion stores the text of a source again, as a version of its memory if it differs.
 func createVersion(a *scope.Atlas, h *Memory, m loci.NewMemory, e IndexEntry) (out loci.CreatedMemory, err error) {
-	if m.Similar, err = FindSimilar(a, m.Content, e, h.current.ID); err != nil {
+	if m.Similar, _, err = FindSimilar(a, m.Content, e, h.current.ID); err != nil {
 		return out, err
 	}
 	next, before := m.Memory, h.current.Version

@@ -154,8 +154,8 @@ func SimilarTo(h scope.Holder, id loci.ID) ([]loci.Similarity, *SimilarSource, e
 	if err != nil {
 		return nil, nil, err
 	}
-	list, err := similarTexts(t, workspace, content, bands, id)
-	return list, &SimilarSource{memory: rowID,
+	near, err := similarTexts(t, workspace, content, bands, id)
+	return near.list, &SimilarSource{memory: rowID,
 		text: title + "\n" + strings.ToValidUTF8(content[:min(len(content), languageSampleBytes)], ""),
 		SearchSource: &SearchSource{t, scope.Places{Workspaces: []int64{workspace}},
 			index.Filter{Statuses: 1}}}, err

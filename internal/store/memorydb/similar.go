@@ -5,6 +5,10 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/analysis"
@@ -14,57 +18,90 @@ import (
 	"github.com/loci-memory/loci/internal/store/minhashdb"
 )
 
-// FindSimilar returns the active memories of the workspace with nearly the same text, best first, except one.
-func FindSimilar(a *scope.Atlas, content string, e IndexEntry, except loci.ID) ([]loci.Similarity, error) {
-	list, err := similarTexts(scope.Of(a), a.Workspace().RowID(), content, e.bands, except)
-	for _, m := range list {
+// FindSimilar returns the active memories of the workspace with nearly the same text, best first, except one. Their
+// texts with the normal form of this one are equal to it: the oldest of these in the atlas is returned too.
+func FindSimilar(a *scope.Atlas, content string, e IndexEntry,
+	except loci.ID) (list []loci.Similarity, equal loci.ID, err error) {
+	near, err := similarTexts(scope.Of(a), a.Workspace().RowID(), content, e.bands, except)
+	for _, m := range near.list {
 		scope.Of(a).LinkResponse(m.ID)
 	}
-	return list, err
+	for _, id := range near.equal {
+		if near.atlases[id] == a.RowID() && (equal == "" || id < equal) {
+			equal = id
+		}
+	}
+	return near.list, equal, err
+}
+
+// nearTexts are the memories with nearly the same text.
+type nearTexts struct {
+	list    []loci.Similarity
+	equal   []loci.ID         // of these, the ones with the same normal form
+	atlases map[loci.ID]int64 // of all that were compared
 }
 
 // similarTexts compares a text with those that share a band with it.
 func similarTexts(t *scope.Scope, workspace int64, content string, bands []int64,
-	except loci.ID) ([]loci.Similarity, error) {
+	except loci.ID) (nearTexts, error) {
+	none := nearTexts{list: []loci.Similarity{}}
 	candidates, err := minhashdb.Candidates(t.Conn, workspace, bands)
 	if err != nil || len(candidates) == 0 {
-		return []loci.Similarity{}, err
+		return none, err
 	}
 	var ids, titles []string
-	texts := []string{content}
-	err = t.Conn.QueryFew(`SELECT e.id, e.title, e.content FROM `+
+	texts, atlases := []string{content}, map[loci.ID]int64{}
+	err = t.Conn.QueryFew(`SELECT e.id, e.title, e.content, e.atlas FROM `+
 		fmt.Sprintf(t.Conn.Dialect.JoinIDs, 1, "memories e", "e.row_id")+
 		AtlasJoin+` WHERE e.workspace = ?2 AND e.status = 0 AND e.id <> ?3`,
 		[]any{sqldb.EncodeInts(candidates), workspace, except}, func(r sqldb.Row) error {
 			var id, title, text string
-			if err := r.Scan(&id, &title, &text); err != nil {
+			var atlas int64
+			if err := r.Scan(&id, &title, &text, &atlas); err != nil {
 				return err
 			}
 			ids, titles, texts = append(ids, id), append(titles, title), append(texts, text)
+			atlases[loci.ID(id)] = atlas
 			return nil
 		})
 	if err != nil || len(ids) == 0 {
-		return []loci.Similarity{}, err
+		return none, err
 	}
-	return scope.Compute(t, analysis.NormalSize(texts...),
-		func() []loci.Similarity { return rankSimilar(ids, titles, texts) }, slices.Concat(texts, ids, titles)...)
+	near, err := scope.Compute(t, analysis.NormalSize(texts...),
+		func() nearTexts { return rankSimilar(ids, titles, texts) }, slices.Concat(texts, ids, titles)...)
+	near.atlases = atlases
+	return near, err
 }
 
 // rankSimilar compares the first text with the others, whose memories have the ids and titles, and returns the similar
 // ones, best first.
-func rankSimilar(ids, titles, texts []string) []loci.Similarity {
-	list := []loci.Similarity{}
-	own := minhash.NewShingles(texts[0])
+func rankSimilar(ids, titles, texts []string) nearTexts {
+	near := nearTexts{list: []loci.Similarity{}}
+	own, normal := minhash.NewShingles(texts[0]), normalForm(texts[0])
 	for i, id := range ids {
-		if score := own.Jaccard(minhash.NewShingles(texts[i+1])); score >= minhash.SimilarityThreshold {
-			list = append(list, loci.Similarity{ID: loci.ID(id), Score: math.Round(score*1e4) / 1e4,
-				Title: titles[i]})
+		score := own.Jaccard(minhash.NewShingles(texts[i+1]))
+		if score < minhash.SimilarityThreshold {
+			continue
+		}
+		near.list = append(near.list, loci.Similarity{ID: loci.ID(id), Score: math.Round(score*1e4) / 1e4,
+			Title: titles[i]})
+		if score == 1 && normalForm(texts[i+1]) == normal {
+			near.equal = append(near.equal, loci.ID(id))
 		}
 	}
-	slices.SortFunc(list, func(a, b loci.Similarity) int {
+	slices.SortFunc(near.list, func(a, b loci.Similarity) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.ID, b.ID))
 	})
-	return list
+	return near
+}
+
+// normalForm returns a text in one Unicode form, without the white space at the ends of its lines and at its end.
+func normalForm(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(norm.NFC.String(text)) {
+		b.WriteString(strings.TrimRightFunc(line, unicode.IsSpace) + "\n")
+	}
+	return strings.TrimRightFunc(b.String(), unicode.IsSpace)
 }
 
 // findBySource returns the handle of the active memory of the atlas from a source, if there is one.
