@@ -81,9 +81,12 @@ func (s Source) Write(
 		return m, err
 	}
 	for _, of := range []string{s.Data, dir} { // a copy is whole where pages of the database are lost
-		if err := sqlite.Verify(ctx, of); err != nil {
+		if damage, err := sqlite.Verify(ctx, of); err != nil {
+			return m, err
+		} else if damage != "" {
 			return m, loci.Errorf(loci.CodeConflict, "the database is damaged, so that a backup would lack what is "+
-				"lost: %v. Run loci admin check --repair; if it does not repair all, restore the last good backup", err)
+				"lost: %s. Run loci admin check --repair; if it does not repair all, restore the last good backup",
+				damage)
 		}
 	}
 	if m, err = newManifest(ctx, dir, s.Version); err != nil {

@@ -2,6 +2,7 @@ package backup
 
 import (
 	"archive/tar"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -54,24 +55,29 @@ func Verify(ctx context.Context, from io.Reader, progress Progress) (m Manifest,
 	}); err != nil {
 		return m, err
 	}
-	for _, verify := range []func(context.Context, string) error{sqlite.Verify, sqlite.VerifyRows} {
-		if err := verify(ctx, dir); err != nil {
+	for _, verify := range []func(context.Context, string) (string, error){sqlite.Verify, sqlite.VerifyRows} {
+		if damage, err := verify(ctx, dir); err != nil {
+			return m, err
+		} else if damage != "" {
 			return m, loci.Errorf(loci.CodeConflict, "the backup is as it was written, and its database was damaged "+
-				"before: %v. Use an earlier backup, or restore this one and run loci admin check", err)
+				"before: %s. Use an earlier backup, or restore this one and run loci admin check", damage)
 		}
 	}
 	return m, nil
 }
 
 // extract writes the database of a backup to a folder, and compares it with the manifest. Then it calls store with the
-// files of attachments.
-func extract(ctx context.Context, from io.Reader, dir string, progress Progress, store storeFunc) (Manifest, error) {
-	in := tar.NewReader(contextio.NewReader(ctx, from))
+// files of attachments. An error of the reader, or of the context, is no damage of the backup.
+func extract(ctx context.Context, from io.Reader, dir string, progress Progress,
+	store storeFunc) (m Manifest, err error) {
+	source := &progressReader{r: contextio.NewReader(ctx, from), report: func(int64) {}}
+	defer func() { err = cmp.Or(source.err, err) }()
+	in := tar.NewReader(source)
 	longest, known := regularFileSize(from)
 	if !known {
 		longest = math.MaxInt64
 	}
-	m, err := readDatabase(ctx, in, longest, progress, func(name string) (io.WriteCloser, error) {
+	m, err = readDatabase(in, longest, progress, func(name string) (io.WriteCloser, error) {
 		return os.OpenFile(filepath.Join(dir, name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	})
 	if err != nil {
@@ -174,17 +180,14 @@ func checkEmpty(data string) error {
 // readDatabase reads the manifest of a backup and the files that it names, writes these to the writers from create, and
 // compares them with the manifest. Any difference is an error. No file becomes longer than its bytes in the archive,
 // which has at most longest bytes.
-func readDatabase(ctx context.Context, in *tar.Reader, longest int64, progress Progress,
+func readDatabase(in *tar.Reader, longest int64, progress Progress,
 	create func(name string) (io.WriteCloser, error)) (m Manifest, err error) {
 	head, err := in.Next()
 	if err != nil || head.Name != manifestName || head.Size > maxManifest || checkRegular(head) != nil {
-		if ctx.Err() != nil {
-			return m, ctx.Err()
-		}
 		return m, loci.Errorf(loci.CodeInvalidQuery, "this is no backup of Loci: it does not begin with %s",
 			manifestName)
 	}
-	text, err := io.ReadAll(contextio.NewReader(ctx, in))
+	text, err := io.ReadAll(in)
 	if err == nil {
 		err = json.Unmarshal(text, &m)
 	}
@@ -218,8 +221,7 @@ func readDatabase(ctx context.Context, in *tar.Reader, longest int64, progress P
 			return m, err
 		}
 		h := sha256.New()
-		read := &progressReader{r: contextio.NewReader(ctx, in),
-			report: func(done int64) { progress(done, file.Bytes) }}
+		read := &progressReader{r: in, report: func(done int64) { progress(done, file.Bytes) }}
 		_, err = io.Copy(io.MultiWriter(to, h), read)
 		if closed := to.Close(); closed != nil && err == nil {
 			err = closed
@@ -267,9 +269,6 @@ func regularFileSize(from io.Reader) (int64, bool) {
 
 // damagedError returns the error for a damaged backup.
 func damagedError(err error) error {
-	if errors.Is(err, context.Canceled) {
-		return err
-	}
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 		err = errors.New("it is cut off")
 	}

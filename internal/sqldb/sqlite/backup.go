@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"sync"
@@ -68,36 +69,38 @@ func Copy(ctx context.Context, dir, to string, progress func(done, total int64))
 	return err
 }
 
-// Verify reports the damage of the database in dir, which SQLite's check of the file finds.
-func Verify(ctx context.Context, dir string) error {
-	first, lines := "", 0
-	err := withFile(dir, func(c *conn) error {
-		return c.queryContext(ctx, `PRAGMA quick_check`, nil, func(r sqldb.Row) error {
-			var line string
-			if err := r.Scan(&line); err != nil || line == "ok" {
-				return err
-			}
-			if lines++; lines == 1 {
-				first = line
-			}
-			return nil
-		})
+// Verify returns the damage of the database in dir, which SQLite's check of the file finds, or "". An error says that
+// the check did not end.
+func Verify(ctx context.Context, dir string) (damage string, err error) {
+	err = withFile(dir, func(c *conn) error {
+		return c.queryContext(ctx, `PRAGMA quick_check(1)`, nil, func(r sqldb.Row) error { return r.Scan(&damage) })
 	})
-	if err == nil && lines > 0 {
-		err = fmt.Errorf("%s: %s", filepath.Join(dir, FileName), first)
+	if damage == "ok" {
+		damage = ""
+	} else if damage != "" {
+		damage = filepath.Join(dir, FileName) + ": " + damage
 	}
-	return err
+	return orDamage(damage, err)
+}
+
+// orDamage returns the text of an error that is damage of a file. Every other error it returns as it is: a full or
+// failing disk, or a caller that left, says nothing about the file.
+func orDamage(damage string, err error) (string, error) {
+	if sqldb.UnreadableReason(err) == "" || extendedCode(err)&0xff == codeIOError {
+		return damage, err
+	}
+	return err.Error(), nil
 }
 
 // VerifyRows compares all rows of the database in dir with their checksums, and looks for the rows to which they refer.
-// An older schema has no checksums.
-func VerifyRows(ctx context.Context, dir string) error {
+// It returns the damage, or "". An older schema has no checksums.
+func VerifyRows(ctx context.Context, dir string) (damage string, err error) {
 	first, wrong := "", 0
-	err := withFile(dir, func(c *conn) error {
+	err = withFile(dir, func(c *conn) error {
 		if schema, err := c.userVersion(); err != nil || schema != sqldb.LatestSchema {
 			return err
 		}
-		c.ctx = ctx
+		c.ctx, c.busyTimeout = ctx, math.MaxInt64 // rows of long texts take their time
 		t := &sqldb.Tx{Conn: c, Ctx: ctx, Dialect: dialect}
 		for _, name := range sqldb.TableNames() {
 			for after := []any(nil); ctx.Err() == nil; {
@@ -115,11 +118,11 @@ func VerifyRows(ctx context.Context, dir string) error {
 		}
 		return ctx.Err()
 	})
-	if err == nil && wrong > 0 {
-		err = fmt.Errorf("%d rows do not match their checksums, or refer to rows that are gone: the first is %s", wrong,
-			first)
+	if wrong > 0 {
+		damage = fmt.Sprintf("%d rows do not match their checksums, or refer to rows that are gone: the first is %s",
+			wrong, first)
 	}
-	return err
+	return orDamage(damage, err)
 }
 
 // verifyBatchSize is the number of rows of one query of VerifyRows.

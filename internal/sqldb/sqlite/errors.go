@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"errors"
+	"slices"
 	"syscall"
 
 	"github.com/loci-memory/loci"
@@ -36,24 +37,16 @@ func (d *database) mapError(err error) error {
 	if _, ok := errors.AsType[*loci.Error](err); ok {
 		return err
 	}
-	code := extendedCode(err)
-	switch code {
-	case codeConstraintUnique, codeConstraintPrimaryKey:
+	switch code := extendedCode(err); {
+	case code == codeConstraintUnique, code == codeConstraintPrimaryKey:
 		return sqldb.NewConflictError(err)
-	case codeConstraintForeignKey:
+	case code == codeConstraintForeignKey:
 		return sqldb.NewParentError(err)
-	}
-	switch systemError(err) {
-	case syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG:
-		code = codeFull
-	}
-	switch code & 0xff {
-	case codeBusy, codeLocked, codeCantOpen: // codeCantOpen: out of file descriptors
-		return sqldb.NewBusyError(err)
-	case codeFull:
+	case isFull(err):
 		return sqldb.NewStorageFullError(err)
-	}
-	if isCorrupt(err) || code&0xff == codeIOError && code != codeIOErrorNoMemory {
+	case slices.Contains([]int{codeBusy, codeLocked, codeCantOpen}, code&0xff): // codeCantOpen: no file descriptors
+		return sqldb.NewBusyError(err)
+	case isUnreadable(err):
 		d.damaged.Store(true)
 		sqldb.CountCorruption()
 		if lost := d.checkFiles(); lost != nil {
@@ -69,9 +62,21 @@ func isCorrupt(err error) bool {
 	return code == codeCorrupt || code == codeNotADatabase
 }
 
+// isFull reports an error of a full disk.
+func isFull(err error) bool {
+	full := []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG}
+	return extendedCode(err)&0xff == codeFull || slices.Contains(full, systemError(err))
+}
+
+// isUnreadable reports an error of a damaged file or a failing disk.
+func isUnreadable(err error) bool {
+	code := extendedCode(err)
+	return isCorrupt(err) || code&0xff == codeIOError && code != codeIOErrorNoMemory && !isFull(err)
+}
+
 // markUnreadable marks the error of a damaged file or a failing disk.
 func markUnreadable(err error) error {
-	if isCorrupt(err) || extendedCode(err)&0xff == codeIOError {
+	if isUnreadable(err) {
 		return sqldb.NewUnreadableError(err)
 	}
 	return err
