@@ -36,6 +36,14 @@ type clearedReference struct{ table, column, key string }
 // Tables returns the tables that the migrations make, by name. The schema of a database may hold foreign ones too.
 var Tables = sync.OnceValue(func() map[string]*Table { return readTables(MigrationFiles, "") })
 
+// TablesOf returns the tables of a database with an earlier schema, by name.
+func TablesOf(schema int64) map[string]*Table {
+	return readTables(MigrationFiles, fmt.Sprintf("%05d~", schema)) // after the name of its last migration
+}
+
+// HasChecksums reports whether the rows of the table have checksums.
+func (t *Table) HasChecksums() bool { return t.isSummed }
+
 // ChecksumTables returns the tables whose rows have a checksum, by name.
 var ChecksumTables = sync.OnceValue(func() map[string]*Table { return summedTables(Tables()) })
 

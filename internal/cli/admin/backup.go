@@ -64,6 +64,12 @@ type backupResult struct {
 	backup.Manifest
 }
 
+// A verifiedBackup is the output of a verification with --json.
+type verifiedBackup struct {
+	File string `json:"file"`
+	backup.Verification
+}
+
 func (c commands) verifyBackup() *cobra.Command {
 	return &cobra.Command{
 		Use:   "verify FILE",
@@ -82,13 +88,17 @@ func (c commands) verifyBackup() *cobra.Command {
 			}
 			defer from.Close()
 			b := c.Progress("MiB")
-			m, err := backup.Verify(cmd.Context(), from, b.UpdateBytes)
+			v, err := backup.Verify(cmd.Context(), from, b.UpdateBytes)
 			if b.Clear(); err != nil {
 				return err
 			}
-			return c.printResult(adminResult{object: backupResult{args[0], m},
-				text: fmt.Sprintf("%s is whole: %s, made %s.\n%s",
-					args[0], manifestSummary(m), m.CreatedAt.Format("2006-01-02 15:04"), missingFiles(m))})
+			text := fmt.Sprintf("%s is whole: %s, made %s.\n%s", args[0], manifestSummary(v.Manifest),
+				v.CreatedAt.Format("2006-01-02 15:04"), missingFiles(v.Manifest))
+			if len(v.NotChecked) > 0 {
+				text += fmt.Sprintf("Schema %d has no checksums for the rows of %s: these were not checked.\n",
+					v.Schema, strings.Join(v.NotChecked, ", "))
+			}
+			return c.printResult(adminResult{object: verifiedBackup{args[0], v}, text: text})
 		},
 	}
 }

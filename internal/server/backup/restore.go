@@ -41,29 +41,35 @@ func IsBackup(from io.Reader) bool {
 	return err == nil && head.Name == manifestName
 }
 
+// A Verification describes a verified backup.
+type Verification struct {
+	Manifest
+	NotChecked []string `json:"notChecked,omitempty"` // tables whose rows have no checksums in an earlier schema
+}
+
 // Verify reads a backup to its end and compares it with its manifest, and the rows of its database with their
 // checksums. It extracts the database to the temporary folder meanwhile.
-func Verify(ctx context.Context, from io.Reader, progress Progress) (m Manifest, err error) {
+func Verify(ctx context.Context, from io.Reader, progress Progress) (v Verification, err error) {
 	dir, remove, err := stagingDir("", "")
 	if err != nil {
-		return m, err
+		return v, err
 	}
 	defer remove()
-	if m, err = extract(ctx, from, dir, progress, func(_ sqlite.StoredFile, body io.Reader) error {
+	if v.Manifest, err = extract(ctx, from, dir, progress, func(_ sqlite.StoredFile, body io.Reader) error {
 		_, err := io.Copy(io.Discard, body)
 		return err
 	}); err != nil {
-		return m, err
+		return v, err
 	}
-	for _, verify := range []func(context.Context, string) (string, error){sqlite.Verify, sqlite.VerifyRows} {
-		if damage, err := verify(ctx, dir); err != nil {
-			return m, err
-		} else if damage != "" {
-			return m, loci.Errorf(loci.CodeConflict, "the backup is as it was written, and its database was damaged "+
-				"before: %s. Use an earlier backup, or restore this one and run loci admin check", damage)
-		}
+	damage, err := sqlite.Verify(ctx, dir)
+	if damage == "" && err == nil {
+		damage, v.NotChecked, err = sqlite.VerifyRows(ctx, dir)
 	}
-	return m, nil
+	if damage != "" && err == nil {
+		err = loci.Errorf(loci.CodeConflict, "the backup is as it was written, and its database was damaged before: "+
+			"%s. Use an earlier backup, or restore this one and run loci admin check", damage)
+	}
+	return v, err
 }
 
 // extract writes the database of a backup to a folder, and compares it with the manifest. Then it calls store with the

@@ -3,9 +3,11 @@ package sqlite
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -93,18 +95,23 @@ func orDamage(damage string, err error) (string, error) {
 }
 
 // VerifyRows compares all rows of the database in dir with their checksums, and looks for the rows to which they refer.
-// It returns the damage, or "". An older schema has no checksums.
-func VerifyRows(ctx context.Context, dir string) (damage string, err error) {
+// It returns the damage, or "", and the tables that have no checksums yet in an earlier schema.
+func VerifyRows(ctx context.Context, dir string) (damage string, notChecked []string, err error) {
 	first, wrong := "", 0
 	err = withFile(dir, func(c *conn) error {
-		if schema, err := c.userVersion(); err != nil || schema != sqldb.LatestSchema {
+		schema, err := c.userVersion()
+		if err != nil {
 			return err
 		}
 		c.ctx, c.busyTimeout = ctx, math.MaxInt64 // rows of long texts take their time
 		t := &sqldb.Tx{Conn: c, Ctx: ctx, Dialect: dialect}
-		for _, name := range sqldb.TableNames() {
+		tables := sqldb.TablesOf(schema)
+		for _, name := range slices.Sorted(maps.Keys(tables)) {
+			if sqldb.ChecksumTables()[name] != nil && !tables[name].HasChecksums() {
+				notChecked = append(notChecked, name)
+			}
 			for after := []any(nil); ctx.Err() == nil; {
-				list, last, err := sqldb.Tables()[name].Check(t, after, verifyBatchSize)
+				list, last, err := tables[name].Check(t, after, verifyBatchSize)
 				if err != nil {
 					return err
 				}
@@ -122,7 +129,8 @@ func VerifyRows(ctx context.Context, dir string) (damage string, err error) {
 		damage = fmt.Sprintf("%d rows do not match their checksums, or refer to rows that are gone: the first is %s",
 			wrong, first)
 	}
-	return orDamage(damage, err)
+	damage, err = orDamage(damage, err)
+	return damage, notChecked, err
 }
 
 // verifyBatchSize is the number of rows of one query of VerifyRows.
