@@ -302,9 +302,7 @@ func TestAgentEventsTakesSilenceForLoss(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	for i, err := range got.reconnects {
-		if !strings.Contains(err.Error(), fmt.Sprintf("has sent nothing for %ds", i+1)) {
-			t.Error(err)
-		}
+		testenv.Contains(t, err.Error(), fmt.Sprintf("has sent nothing for %ds", i+1), err)
 	}
 }
 

@@ -284,9 +284,8 @@ func TestOperationsOfFilesShareOneFileToken(t *testing.T) {
 	var all sync.WaitGroup
 	for range 20 {
 		all.Go(func() {
-			if _, err := c.AttachmentDownload(t.Context(), loci.GetAttachment{AttachmentID: "a"}); err != nil {
-				t.Error(err)
-			}
+			testenv.Equal(t, testenv.ErrorOf(c.AttachmentDownload(t.Context(), loci.GetAttachment{AttachmentID: "a"})),
+				nil)
 		})
 	}
 	all.Wait()

@@ -150,9 +150,7 @@ func TestGateRefusesInFixedOrder(t *testing.T) {
 	}
 	admitted(t, h.Gate, metered, h.key.APIKey, loci.CodeRateLimited)
 	admitted(t, h.Gate, unmetered, h.key.APIKey, loci.CodeRateLimited)
-	if _, err := h.Admit(t.Context(), service.AuthLogin.Op, &op.Call{}); err != nil {
-		t.Errorf("a public operation: %v", err)
-	}
+	testenv.Equal(t, testenv.ErrorOf(h.Admit(t.Context(), service.AuthLogin.Op, &op.Call{})), nil, "a public operation")
 	admitted(t, h.Gate, nil, h.key.APIKey, loci.CodeRateLimited)
 }
 
@@ -372,9 +370,7 @@ func TestServersShareTheRate(t *testing.T) {
 				}
 				h.clock.pass(time.Hour)
 				gate(d.Open(t, store.Options{Clock: h.clock.now}), h.clock, o).Close()
-				if rows := d.Query(t, `SELECT count(*) FROM rate_limits`); rows[0] != "0" {
-					t.Errorf("%s rates of nobody are kept", rows[0])
-				}
+				testenv.Equal(t, d.Query(t, `SELECT count(*) FROM rate_limits`)[0], "0", "rates of nobody are kept")
 			})
 		})
 	}

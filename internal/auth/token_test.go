@@ -233,10 +233,7 @@ func (h *gateFixture) agents(t *testing.T) []loci.Agent {
 	t.Helper()
 	who := &identity.Actor{UserID: h.user.ID, CredentialKind: identity.CredentialKey, CredentialID: h.key.Key.ID}
 	spaces := testenv.Must(h.work.ListWorkspaces(t.Context(), who, loci.ListWorkspaces{}))(t)
-	list, err := h.work.ListAgents(t.Context(), who, loci.ListAgents{WorkspaceID: spaces.Workspaces[0].ID})
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := testenv.Must(h.work.ListAgents(t.Context(), who, loci.ListAgents{WorkspaceID: spaces.Workspaces[0].ID}))(t)
 	return list.Agents
 }
 
@@ -280,12 +277,9 @@ func TestAgentIsCreatedByValidHeaderOnly(t *testing.T) {
 			t.Errorf("%+v: %+v, %v", c, actor, err)
 		}
 	}
-	if _, err := h.Admit(t.Context(), nil, &op.Call{Credential: h.key.APIKey, Transport: op.TransportMCP}); err != nil {
-		t.Error(err)
-	}
-	if list := h.agents(t); len(list) != 0 {
-		t.Errorf("%+v", list)
-	}
+	testenv.Equal(t, testenv.ErrorOf(h.Admit(t.Context(), nil, &op.Call{Credential: h.key.APIKey,
+		Transport: op.TransportMCP})), nil)
+	testenv.Equal(t, len(h.agents(t)), 0)
 }
 
 // A tool that runs creates the agent, and a message that runs none does not.

@@ -145,9 +145,8 @@ func TestReadExtractsPromptAndAnswerOfRecordedTurns(t *testing.T) {
 				if e.CWD() != "/home/ann/proj" && agent != "opencode" {
 					t.Errorf("%+v has no folder", e)
 				}
-				if want := wantContent(e.Input.Type); strings.Trim(string(e.Input.Content), `"`) != want {
-					t.Errorf("%s is %q, want %q", e.Input.Type, e.Input.Content, want)
-				}
+				testenv.Equal(t, wantContent(e.Input.Type), strings.Trim(string(e.Input.Content), `"`), e.Input.Type,
+					e.Input.Content)
 			}
 			if turns[loci.EventPrompt] == 0 || turns[loci.EventPrompt] != turns[loci.EventResponse] ||
 				turns[loci.EventSessionStart] == 0 {

@@ -94,9 +94,7 @@ func TestDatesParsesMonthsOfAllLanguages(t *testing.T) {
 					for _, form := range []string{"17 %s 2023", "17. %s 2023", "17 de %s de 2023", "17-%s-2023",
 						"am 17 %s, 2023."} {
 						for _, name := range []string{name, strings.ToUpper(name)} {
-							if text := fmt.Sprintf(form, name); formatDates(Parse(text)) != want {
-								t.Errorf("%s: got %q, want %s", text, formatDates(Parse(text)), want)
-							}
+							testenv.Equal(t, formatDates(Parse(fmt.Sprintf(form, name))), want, form, name)
 						}
 					}
 				}

@@ -131,9 +131,7 @@ func TestRemoteDoesNotRetryMalformedResponse(t *testing.T) {
 		})
 	}
 	twice, _ := response(t, 200, `{"data": [{"index": 0, "embedding": [1]}, {"index": 0, "embedding": [1]}]}`)
-	if got := failure(t, twice, "a", "b"); !strings.Contains(got, "index 0 twice") {
-		t.Error(got)
-	}
+	testenv.Contains(t, failure(t, twice, "a", "b"), "index 0 twice")
 }
 
 func TestRemoteRejectsChangedDimensions(t *testing.T) {
@@ -141,18 +139,10 @@ func TestRemoteRejectsChangedDimensions(t *testing.T) {
 	mixed := `{"data": [{"embedding": [1, 1, 1]}, {"embedding": [1, 1]}]}`
 	r, _ := response(t, 200, mixed, `{"data": [{"embedding": [1, 1]}]}`, `{"data": [{"embedding": [1, 1, 1]}]}`,
 		`{"data": [{"embedding": [1, 1]}]}`)
-	if got := failure(t, r, "a", "b"); !strings.Contains(got, "vectors of 3 and of 2 numbers") {
-		t.Error(got)
-	}
-	if _, err := r.Embed(t.Context(), []string{"a"}); err != nil {
-		t.Error("what was refused decides: ", err)
-	}
-	if got := failure(t, r, "a"); !strings.Contains(got, "vectors of 3 numbers, and those before had 2") {
-		t.Error(got)
-	}
-	if _, err := r.Embed(t.Context(), []string{"a"}); err != nil {
-		t.Error(err)
-	}
+	testenv.Contains(t, failure(t, r, "a", "b"), "vectors of 3 and of 2 numbers")
+	testenv.Equal(t, testenv.ErrorOf(r.Embed(t.Context(), []string{"a"})), nil, "what was refused decides")
+	testenv.Contains(t, failure(t, r, "a"), "vectors of 3 numbers, and those before had 2")
+	testenv.Equal(t, testenv.ErrorOf(r.Embed(t.Context(), []string{"a"})), nil)
 }
 
 func TestRemoteSplitsBatches(t *testing.T) {
@@ -278,9 +268,7 @@ func TestRemoteHonorsDeadline(t *testing.T) {
 	}
 	endpoint := testenv.Must(Endpoint(r.client.Address()))(t)
 	r.client = openai.New(endpoint, "", 50*time.Millisecond, maxResponseBytes)
-	if got := failure(t, r, testText); !strings.Contains(got, "did not answer in time") {
-		t.Error("of the request: ", got)
-	}
+	testenv.Contains(t, failure(t, r, testText), "did not answer in time", "of the request")
 }
 
 func TestRemoteDoesNotFollowRedirects(t *testing.T) {
@@ -293,9 +281,7 @@ func TestRemoteDoesNotFollowRedirects(t *testing.T) {
 		r := startService(t, func(w http.ResponseWriter, r *http.Request, _ request) {
 			http.Redirect(w, r, other.URL, status)
 		})
-		if got := failure(t, r, testText); !strings.Contains(got, "redirects are not followed") {
-			t.Error(got)
-		}
+		testenv.Contains(t, failure(t, r, testText), "redirects are not followed")
 	}
 }
 
@@ -304,10 +290,7 @@ func TestRemoteErrorNamesUnreachableHost(t *testing.T) {
 	s := httptest.NewServer(http.NotFoundHandler())
 	address := s.URL
 	s.Close()
-	r, err := NewRemote(address+"/v1", testKey, "tiny")
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := testenv.Must(NewRemote(address+"/v1", testKey, "tiny"))(t)
 	r.retryDelay = time.Millisecond
 	if got := failure(t, r, testText); !strings.Contains(got, "cannot be reached: dial tcp 127.0.0.1:") ||
 		!strings.Contains(got, "refused") {
@@ -318,13 +301,9 @@ func TestRemoteErrorNamesUnreachableHost(t *testing.T) {
 	secure.StartTLS()
 	t.Cleanup(secure.Close)
 	r = testenv.Must(NewRemote(secure.URL, testKey, "tiny"))(t)
-	if got := failure(t, r, testText); !strings.Contains(got, "cannot be trusted") {
-		t.Error(got)
-	}
+	testenv.Contains(t, failure(t, r, testText), "cannot be trusted")
 	r = testenv.Must(NewRemote(strings.Replace(secure.URL, "https", "http", 1), testKey, "tiny"))(t)
-	if got := failure(t, r, testText); !strings.Contains(got, "status 400") {
-		t.Error(got)
-	}
+	testenv.Contains(t, failure(t, r, testText), "status 400")
 }
 
 func TestEndpointAcceptsBaseAndFullURL(t *testing.T) {

@@ -102,15 +102,11 @@ func FuzzHidden(f *testing.F) {
 			text = "> " + strings.ReplaceAll(safe, "\n", "\n> ")
 		case len(tags) + 2:
 		}
-		if got := extract.FromPrompt(extract.Turn{Prompt: text}); len(got) != 0 {
-			t.Fatalf("prompt %q extracts %q", text, got)
-		}
-		if got := extract.FromResponse(extract.Turn{Prompt: "where is it?", Response: text}); len(got) != 0 {
-			t.Fatalf("response %q extracts %q", text, got)
-		}
-		if got := extract.FromPrompt(extract.Turn{Previous: text, Prompt: "yes, do that"}); len(got) != 0 {
-			t.Fatalf("agreement to %q extracts %q", text, got)
-		}
+		testenv.RequireEqual(t, len(extract.FromPrompt(extract.Turn{Prompt: text})), 0, "prompt", text)
+		testenv.RequireEqual(t, len(extract.FromResponse(extract.Turn{Prompt: "where is it?", Response: text})), 0,
+			"response", text)
+		testenv.RequireEqual(t, len(extract.FromPrompt(extract.Turn{Previous: text, Prompt: "yes, do that"})), 0,
+			"agreement to", text)
 	})
 }
 
@@ -191,12 +187,8 @@ func TestTextThatOverridesRulesExtractsNothing(t *testing.T) {
 	} {
 		answer := strings.ReplaceAll(text, decided, "\nDecision: Quartzabc is the scheduler for billing.")
 		turns := []extract.Turn{{Prompt: text}, {Prompt: "Recap?", Response: answer}}
-		if got := extract.FromPrompt(turns[0]); len(got) > 0 != isDrawn {
-			t.Errorf("prompt %q: %q", text, got)
-		}
-		if got := extract.FromResponse(turns[1]); len(got) > 0 != isDrawn {
-			t.Errorf("response %q: %q", answer, got)
-		}
+		testenv.Equal(t, len(extract.FromPrompt(turns[0])) > 0, isDrawn, "prompt", text)
+		testenv.Equal(t, len(extract.FromResponse(turns[1])) > 0, isDrawn, "response", answer)
 	}
 }
 

@@ -16,8 +16,7 @@ var lexicon = makeLexicon()
 func makeLexicon() map[string]entry {
 	lexicon := map[string]entry{}
 	for n, c := range cues {
-		for phrase := range strings.SplitSeq(c.phrases, "|") {
-			phrase = strings.TrimSpace(phrase)
+		for _, phrase := range c.phrases {
 			for i := range len(phrase) {
 				if phrase[i] == ' ' {
 					lexicon[phrase[:i]] = entry{lexicon[phrase[:i]].cues, true}

@@ -83,9 +83,7 @@ func TestOmittingNamesTheNumberInTheFrame(t *testing.T) {
 	in := []Group{{"fact", []Memory{{ID: "1", Content: preamble}}}}
 	text := Markdown("Inbox", in)
 	want := strings.Replace(text, preamble, preamble+"\n7 of the memories that were asked for are left out.\n", 1)
-	if got := Omitting(text, 7); got != want {
-		t.Errorf("%s, want %s", got, want)
-	}
+	testenv.Equal(t, Omitting(text, 7), want)
 	if all, err := parsePage(want); err != nil || len(all) != 1 {
 		t.Errorf("a reader finds %v: %v", all, err)
 	}
@@ -104,9 +102,7 @@ func TestFieldsAreBounded(t *testing.T) {
 		t.Errorf("%d bytes, %d memories: %v", len(text), len(all), err)
 	}
 	exact := strings.Repeat("é", 300)
-	if !strings.Contains(markdownOne(Memory{Title: exact}), "title │ "+exact+"\n") {
-		t.Error("a title of 300 characters is cut")
-	}
+	testenv.Contains(t, markdownOne(Memory{Title: exact}), "title │ "+exact+"\n", "a title of 300 characters is cut")
 }
 
 func TestIgnorableMatchesUnicode(t *testing.T) {
@@ -137,9 +133,7 @@ func TestJoinersAreKeptWhereMeaningful(t *testing.T) {
 		{"tag characters", "🏴\U000E0067\U000E0062\U000E007F", "🏴"},
 	} {
 		testenv.Equal(t, visible(c.in), c.out, c.what)
-		if !strings.Contains(markdownOne(Memory{Content: c.in}), "│ "+c.out+"\n") {
-			t.Errorf("%s: not in the text", c.what)
-		}
+		testenv.Contains(t, markdownOne(Memory{Content: c.in}), "│ "+c.out+"\n", "not in the text", c.what)
 	}
 }
 
@@ -147,9 +141,7 @@ func TestHiddenCharactersAreCounted(t *testing.T) {
 	t.Parallel()
 	text := markdownOne(Memory{Author: "A\u200b", Title: "\u202ea", Tags: []string{"\u2060"},
 		Content: "a\u00ad\U000E0041b"})
-	if !strings.Contains(text, "\nleft out: 5 hidden characters\n~~~\n") {
-		t.Error(text)
-	}
+	testenv.Contains(t, text, "\nleft out: 5 hidden characters\n~~~\n")
 	if text := markdownOne(Memory{Content: "Ann\u2019s caf\u00e9 👨\u200d👩"}); strings.Contains(text, "left out") {
 		t.Error(text)
 	}

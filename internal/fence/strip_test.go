@@ -41,9 +41,8 @@ func TestStripRemovesSnapshotsAndNothingElse(t *testing.T) {
 			before += "\n"
 		}
 		testenv.RequireEqual(t, Strip(before+quoteLines(page, mark)+after), before+after, mark)
-		if got := Strip(before + strings.ReplaceAll(page, "\n", "\r\n") + after); got != before+after {
-			t.Fatalf("%q is left of lines that end with CRLF, want %q", got, before+after)
-		}
+		testenv.RequireEqual(t, Strip(before+strings.ReplaceAll(page, "\n", "\r\n")+after), before+after,
+			"lines that end with CRLF")
 	})
 }
 
@@ -63,9 +62,8 @@ func TestStripRemovesTruncatedSnapshots(t *testing.T) {
 		mark := rapid.SampledFrom([]string{"", "> ", "  "}).Draw(t, "mark")
 		for n := len("# Memories"); n <= len(page); n++ {
 			cut := quoteLines(page[:n], mark)
-			if got := Strip("a\n" + cut); strings.TrimLeft(strings.TrimPrefix(got, "a\n"), " >\n") != "" {
-				t.Fatalf("%q is left of\n%s", got, cut)
-			}
+			testenv.RequireEqual(t, strings.TrimLeft(strings.TrimPrefix(Strip("a\n"+cut), "a\n"), " >\n"), "",
+				"is left of", cut)
 		}
 	})
 }

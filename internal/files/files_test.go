@@ -131,9 +131,7 @@ func TestDownloadIsAnAttachmentWithRanges(t *testing.T) {
 		"Content-Type":            "text/html; charset=utf-8",
 		"Content-Security-Policy": "sandbox; default-src 'none'", "Accept-Ranges": "bytes", "Set-Cookie": "",
 		"Content-Disposition": `attachment; filename="page.html"; filename*=UTF-8''page.html`} {
-		if got := res.Header.Get(name); got != want {
-			t.Errorf("%s: %q, want %q", name, got, want)
-		}
+		testenv.Equal(t, res.Header.Get(name), want, name)
 	}
 	tag := res.Header.Get("Etag")
 	for given, want := range map[string]string{"bytes=0-5": "206 <html>", "bytes=-7": "206 </html>",
@@ -142,9 +140,7 @@ func TestDownloadIsAnAttachmentWithRanges(t *testing.T) {
 		if got := strconv.Itoa(res.StatusCode) + " " + string(body); !strings.HasPrefix(got, want) {
 			t.Errorf("Range: %s: %.40q, want %q", given, got, want)
 		}
-		if res.Header.Get("X-Content-Type-Options") != "nosniff" {
-			t.Errorf("Range: %s: headers %v", given, res.Header)
-		}
+		testenv.Equal(t, res.Header.Get("X-Content-Type-Options"), "nosniff", "Range", given, res.Header)
 	}
 	if res, body := s.send("GET", address, nil, http.Header{"Range": {"bytes=0-5"},
 		"If-Range": {`"x"`}}); len(body) != 38 {
@@ -235,9 +231,7 @@ func TestChangedAddressesAreRefused(t *testing.T) {
 		t.Errorf("after 15 minutes: %d", res.StatusCode)
 	}
 	s.Clock.Advance(45 * time.Minute)
-	if status := s.put(up, "hello"); status != 403 {
-		t.Errorf("an upload after an hour: %d", status)
-	}
+	testenv.Equal(t, s.put(up, "hello"), 403, "an upload after an hour")
 }
 
 func TestUploadsThatDifferAreRefused(t *testing.T) {
@@ -270,15 +264,9 @@ func TestUploadsThatDifferAreRefused(t *testing.T) {
 	if res, _ := s.send("PUT", up.UploadURL, io.MultiReader(strings.NewReader("hello")), plain); res.StatusCode != 200 {
 		t.Errorf("the announced bytes in chunks: %d", res.StatusCode)
 	}
-	if status := s.put(up, "HELLO"); status != 409 {
-		t.Errorf("a second upload: %d", status)
-	}
-	if err := s.confirm(up); err != nil {
-		t.Fatal(err)
-	}
-	if status := s.put(up, "HELLO"); status != 409 {
-		t.Errorf("an upload after the confirmation: %d", status)
-	}
+	testenv.Equal(t, s.put(up, "HELLO"), 409, "a second upload")
+	testenv.NoError(t, s.confirm(up))
+	testenv.Equal(t, s.put(up, "HELLO"), 409, "an upload after the confirmation")
 	if _, body := s.send("GET", s.address(up.Attachment.ID), nil, nil); string(body) != "hello" {
 		t.Errorf("the file is %q", body)
 	}
@@ -291,9 +279,7 @@ func TestRunningDownloadEndsWithDeletion(t *testing.T) {
 	id, address := s.store("large", strings.Repeat("x", 64<<20))
 	res := testenv.Must(http.Get(s.at(address)))(t) // #nosec: an address of the test
 	defer res.Body.Close()
-	if _, err := io.CopyN(io.Discard, res.Body, 1<<20); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(io.CopyN(io.Discard, res.Body, 1<<20))(t)
 	out := testenv.Must(s.Service.DeleteAttachments(t.Context(), s.Ann.Actor(),
 		loci.DeleteAttachments{AttachmentIDs: loci.AttachmentIDs{id}}))(t)
 	if !out.Results[0].OK {

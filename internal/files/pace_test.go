@@ -57,9 +57,7 @@ func TestDownloadHasTimeForEachPart(t *testing.T) {
 			if !ends {
 				testenv.Equal(t, waits, 10, "waits")
 			}
-			if want := map[bool]int{true: 9}[pause > 0 && !ends]; checks != want {
-				t.Errorf("a part in %v: %d checks, want %d", pause, checks, want)
-			}
+			testenv.Equal(t, checks, map[bool]int{true: 9}[pause > 0 && !ends], "checks of a part in", pause)
 		})
 	}
 }

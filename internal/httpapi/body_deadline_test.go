@@ -62,9 +62,7 @@ func TestBodyDeadlineClosesConnectionWhenBodyStalls(t *testing.T) {
 			sendParts(t, address, 0, chunked+"so"),
 			sendParts(t, ignored, 0, requestHead+"some"),
 		} {
-			if _, err := io.ReadAll(c); err != nil {
-				t.Errorf("the connection is still open: %v", err)
-			}
+			testenv.Equal(t, testenv.ErrorOf(io.ReadAll(c)), nil, "the connection is still open")
 		}
 	})
 }
@@ -256,9 +254,7 @@ func TestBodyTimeoutBeginsAgainWithProvedCredential(t *testing.T) {
 				parts = append(parts, strings.Repeat("x", 100))
 			}
 			sendParts(t, address, 2*time.Second, parts...)
-			if err := <-read; (err == nil) != proved {
-				t.Errorf("proved %v: %v", proved, err)
-			}
+			testenv.Equal(t, <-read == nil, proved, "proved")
 		})
 	}
 }

@@ -27,9 +27,7 @@ func TestIgnoredProxyIsNearAndNotTrusted(t *testing.T) {
 		if c.forwarded != "" {
 			r.Header.Set("X-Forwarded-For", c.forwarded)
 		}
-		if got := trusted.IgnoresForwarded(r); got != c.want {
-			t.Errorf("%+v: %t", c, got)
-		}
+		testenv.Equal(t, trusted.IgnoresForwarded(r), c.want, c)
 	}
 }
 

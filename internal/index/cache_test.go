@@ -3,6 +3,8 @@ package index
 import (
 	"strings"
 	"testing"
+
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 func TestCacheFetchesPagesThatItLacks(t *testing.T) {
@@ -20,9 +22,7 @@ func TestCacheFetchesPagesThatItLacks(t *testing.T) {
 				t.Fatalf("page %d has %d bytes, %v", page, len(got), err)
 			}
 		}
-		if asked != want {
-			t.Errorf("fetched %d times, want %d: %s", asked, want, why)
-		}
+		testenv.Equal(t, asked, want, "fetched", why)
 	}
 	c := NewCache(300)
 	read(5, "one page fits, both do not", func() PageFetcher { return c.ReadThrough(source) })
@@ -39,35 +39,25 @@ func TestCacheCountsSpellingDicts(t *testing.T) {
 		}
 	}
 	blob := Build([]DocUpdate{{Document: Analyze("", words.String())}})
-	segment, err := Open(1, blob.Header, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	segment := testenv.Must(Open(1, blob.Header, nil))(t)
 	cache := NewCache(1 << 20)
 	fetch := func(_ int64, page int) ([]byte, error) { return blob.Pages[page], nil }
 	reader := NewTermsReader(NewSnapshot([]*Segment{segment}), cache, fetch)
-	if _, err := reader.segmentSpellingDict(segment, "a"); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(reader.segmentSpellingDict(segment, "a"))(t)
 	entry, size := cache.entries.Get(cacheKey{segment: 1, letter: 'a'}), 0
 	page := len(blob.Pages) * (len(blob.Pages[0]) + 500)
 	for _, limit := range []int{1, 2} {
 		limited := NewCache(limit*(entry.sizeBytes()+200) + page)
 		reader, kept := NewTermsReader(NewSnapshot([]*Segment{segment}), limited, fetch), 0
 		for _, letter := range "abc" { // the words with each of them have the same size
-			_, err := reader.segmentSpellingDict(segment, string(letter))
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(reader.segmentSpellingDict(segment, string(letter)))(t)
 		}
 		for _, letter := range "abc" {
 			if limited.entries.Get(cacheKey{segment: 1, letter: letter}) != nil {
 				kept++
 			}
 		}
-		if kept != limit {
-			t.Errorf("a cache for %d dictionaries has %d", limit, kept)
-		}
+		testenv.Equal(t, kept, limit, "dictionaries kept")
 	}
 	for _, s := range entry.dict.buckets {
 		size += 8*len(s.letterMasks) + len(s.texts)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/loci-memory/loci/internal/index"
 	"github.com/loci-memory/loci/internal/index/indextest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 func TestOpenRejectsStatusBeyondFilters(t *testing.T) {
@@ -44,20 +45,14 @@ func TestAttributesSurviveFlushAndMerge(t *testing.T) {
 			want[a.Memory] = a
 			blob := index.Build([]index.DocUpdate{{Seq: 1, DocAttributes: a}})
 			d.Put(int64(i), blob)
-			g, err := d.Open(int64(i))
-			if err != nil {
-				t.Fatal(err)
-			}
+			g := testenv.Must(d.Open(int64(i)))(t)
 			parts = append(parts, g)
 		}
 		blob, err := index.Merge(t.Context(), d.Fetch, parts)
 		if err != nil || blob.Docs != len(want) {
 			t.Fatal(err, blob.Docs)
 		}
-		g, err := index.Open(1, blob.Header, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := testenv.Must(index.Open(1, blob.Header, nil))(t)
 		for i := range g.Docs() {
 			got := g.Attributes(i)
 			if w := want[got.Memory]; len(w.Tags) == 0 {
@@ -81,21 +76,12 @@ func TestDigestsOfSegmentsAreThoseOfUpdates(t *testing.T) {
 	other := index.DocUpdate{DocAttributes: index.DocAttributes{Memory: 9}, Document: base.Document}
 	for i, u := range []index.DocUpdate{base, other} {
 		d.Put(int64(i), index.Build([]index.DocUpdate{u}))
-		g, err := d.Open(int64(i))
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := testenv.Must(d.Open(int64(i)))(t)
 		segments = append(segments, g)
 	}
-	merged, err := index.Merge(t.Context(), d.Fetch, segments)
-	if err != nil {
-		t.Fatal(err)
-	}
+	merged := testenv.Must(index.Merge(t.Context(), d.Fetch, segments))(t)
 	d.Put(2, merged)
-	g, err := d.Open(2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := testenv.Must(d.Open(2))(t)
 	sums, err := g.Digests(t.Context(), d.Fetch)
 	if err != nil || len(sums) != 2 || sums[0] != base.Digest() || sums[1] == sums[0] {
 		t.Errorf("%v, %v, want %d", sums, err, base.Digest())
@@ -125,10 +111,7 @@ func TestDigestsOfSegmentsAreThoseOfUpdates(t *testing.T) {
 func TestMarkDeletedIgnoresUnknownMemories(t *testing.T) {
 	t.Parallel()
 	blob := index.Build([]index.DocUpdate{indextest.Update(1, 5, "a"), indextest.Update(2, 6, "b")})
-	g, err := index.Open(1, blob.Header, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := testenv.Must(index.Open(1, blob.Header, nil))(t)
 	if _, changed := g.MarkDeleted([]int64{1, 99}); changed {
 		t.Error("a stranger's death changed the segment")
 	}
@@ -183,11 +166,7 @@ func TestSelectMergePicksSegmentsOfOneTier(t *testing.T) {
 			[]int{0, 1, 2, 3, 4, 5, 6, 8}},
 		{slices.Repeat([]int{1 << 22}, 20), nil, nil},
 	} {
-		if got := index.SelectMerge(c.docs, index.FanIn); !slices.Equal(got, c.busy) {
-			t.Errorf("%v: got %v, want %v", c.docs, got, c.busy)
-		}
-		if got := index.SelectMerge(c.docs, index.IdleFanIn); !slices.Equal(got, c.quiet) {
-			t.Errorf("%v, quiet: got %v, want %v", c.docs, got, c.quiet)
-		}
+		testenv.EqualSlices(t, index.SelectMerge(c.docs, index.FanIn), c.busy, c.docs)
+		testenv.EqualSlices(t, index.SelectMerge(c.docs, index.IdleFanIn), c.quiet, "quiet", c.docs)
 	}
 }

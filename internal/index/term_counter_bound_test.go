@@ -7,6 +7,7 @@ import (
 
 	"github.com/loci-memory/loci/internal/analysis"
 	"github.com/loci-memory/loci/internal/minhash"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // TestAnalyzeBoundsTextWhoseNormalFormGrows counts what is computed for 64 KB of U+FDFA, whose normal form has 11 times
@@ -34,9 +35,8 @@ func TestAnalyzeBoundsTextWhoseNormalFormGrows(t *testing.T) {
 		t.Errorf("%d bytes of words for a routing", words)
 	}
 	long, beyond := strings.Repeat("\ufdfa", size/3), strings.Repeat("\ufdfa", size/3)+" last"
-	if minhash.NewShingles(long).Jaccard(minhash.NewShingles(beyond)) != 1 {
-		t.Error("the end of the text is compared")
-	}
+	testenv.Equal(t, minhash.NewShingles(long).Jaccard(minhash.NewShingles(beyond)), 1,
+		"the end of the text is compared")
 	whole := Analyze("", strings.Repeat("word ", analysis.MaxNormal/10-1)+"end")
 	if !slices.ContainsFunc(whole.Terms, func(x TermFreq) bool { return x.Term == "end" }) {
 		t.Error("the end of the longest text of ASCII is not indexed")

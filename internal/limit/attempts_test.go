@@ -275,9 +275,7 @@ func TestNetworkOfAddress(t *testing.T) {
 		"a socket of the machine":  "a socket of the machine",
 		"::ffff:192.0.2.1%ignored": "192.0.2.1",
 	} {
-		if got := Network(address); got.id != want {
-			t.Errorf("%q is of %q, want %q", address, got.id, want)
-		}
+		testenv.Equal(t, Network(address).id, want, address)
 	}
 }
 

@@ -268,10 +268,7 @@ func TestSemaphoreDropsCancelledCallers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := NewSlots[string](1)
-		release, err := s.Acquire(t.Context(), 0, "a", 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		release := testenv.Must(s.Acquire(t.Context(), 0, "a", 1))(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
 		go func() {

@@ -174,9 +174,7 @@ func TestStreamsAreBoundedByUserNetworkAndWhole(t *testing.T) {
 		release()
 	}
 	take("ann", "203.0.113.1", "")
-	if n := s.users.InUse() + s.networks.InUse(); n != 2 {
-		t.Errorf("%d streams are left", n)
-	}
+	testenv.Equal(t, s.users.InUse()+s.networks.InUse(), 2, "streams are left")
 }
 
 func TestSubnetOfAddress(t *testing.T) {

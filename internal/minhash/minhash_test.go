@@ -235,9 +235,8 @@ func TestBandsAreLinearForHostileText(t *testing.T) {
 		}
 	}
 	r := rand.New(rand.NewPCG(7, 8))
-	if n := len(NewShingles(strings.Join(words(r, 40_000), " ")).hashes); n != maxShingles {
-		t.Errorf("%d shingles of 40,000 words", n)
-	}
+	testenv.Equal(t, len(NewShingles(strings.Join(words(r, 40_000), " ")).hashes), maxShingles,
+		"shingles of 40,000 words")
 }
 
 func FuzzBands(f *testing.F) {

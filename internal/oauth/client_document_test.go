@@ -155,9 +155,7 @@ func TestClientDocumentIsRefused(t *testing.T) {
 			}
 		}
 	}
-	if n := s.calls.Load(); int(n) != len(documents) {
-		t.Errorf("%d fetches of %d documents", n, len(documents))
-	}
+	testenv.Equal(t, int(s.calls.Load()), len(documents), "fetches")
 	s.pass(failedFetchAge)
 	if _, _, err := s.cache.find(t.Context(), s.id("/missing"), limit.Network(testAddress)); err == nil ||
 		int(s.calls.Load()) != len(documents)+1 {
@@ -270,16 +268,10 @@ func TestNetworkMakesServerFetchFewDocuments(t *testing.T) {
 		!strings.Contains(err.Error(), "Your network") {
 		t.Errorf("fetch 21: %v", err)
 	}
-	if err := s.findDocument(t, "/3", "192.0.2.1"); err != nil {
-		t.Errorf("a document that is kept: %v", err)
-	}
-	if err := s.findDocument(t, "/more", "192.0.2.2"); err != nil {
-		t.Errorf("another network: %v", err)
-	}
+	testenv.Equal(t, s.findDocument(t, "/3", "192.0.2.1"), nil, "a document that is kept")
+	testenv.Equal(t, s.findDocument(t, "/more", "192.0.2.2"), nil, "another network")
 	s.pass(15 * time.Minute)
-	if err := s.findDocument(t, "/again", "192.0.2.1"); err != nil {
-		t.Errorf("after 15 minutes: %v", err)
-	}
+	testenv.Equal(t, s.findDocument(t, "/again", "192.0.2.1"), nil, "after 15 minutes")
 	testenv.Equal(t, s.calls.Load(), 22, "fetches")
 }
 
@@ -308,9 +300,7 @@ func TestHostThatFailsIsLeftAlone(t *testing.T) {
 		}
 	}
 	testenv.Equal(t, s.calls.Load(), 61, "fetches")
-	if err := s.findDocument(t, "/known", "192.0.2.1"); err != nil {
-		t.Errorf("strangers shut a known program out: %v", err)
-	}
+	testenv.Equal(t, s.findDocument(t, "/known", "192.0.2.1"), nil, "strangers shut a known program out")
 	s.pass(documentAge)
 	gone = true
 	if err := s.findDocument(t, "/known", "192.0.2.1"); !loci.Is(err, loci.CodeInvalidQuery) {
@@ -318,9 +308,7 @@ func TestHostThatFailsIsLeftAlone(t *testing.T) {
 	}
 	s.pass(failedFetchAge)
 	gone = false
-	if err := s.findDocument(t, "/known", "192.0.2.1"); err != nil {
-		t.Errorf("a known document is back: %v", err)
-	}
+	testenv.Equal(t, s.findDocument(t, "/known", "192.0.2.1"), nil, "a known document is back")
 }
 
 func TestHostIsAskedForOneDocumentAtATime(t *testing.T) {

@@ -71,10 +71,8 @@ func TestMetadataIsBounded(t *testing.T) {
 			t.Errorf("%.80s: %v, want %s", body, err, want)
 		}
 	}
-	if _, err := parseMetadata([]byte(`{` + redirects + `,"client_name":"` + strings.Repeat("é", maxClientName) +
-		`"}`)); err != nil {
-		t.Error(err)
-	}
+	testenv.Equal(t, testenv.ErrorOf(parseMetadata([]byte(`{`+redirects+`,"client_name":"`+
+		strings.Repeat("é", maxClientName)+`"}`))), nil)
 }
 
 // TestMetadataOfRealClients registers what programs sent to another server.

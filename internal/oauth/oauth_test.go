@@ -451,9 +451,7 @@ func TestCallsAreLoggedWithUserAndGrant(t *testing.T) {
 
 	form = c.code()
 	form.Set("code_verifier", identity.NewSecret())
-	if refused := c.call("/oauth/token", "400", form); refused.grant != `""` {
-		t.Errorf("a refused code has the grant %s", refused.grant)
-	}
+	testenv.Equal(t, c.call("/oauth/token", "400", form).grant, `""`, "a refused code has the grant")
 	for _, secret := range c.secrets {
 		if secret != "" && strings.Contains(c.log.String(), secret) {
 			t.Error("the log holds a secret")

@@ -42,9 +42,7 @@ func TestRedirectsAreCheckedAtRegistration(t *testing.T) {
 		"https://app.example/cb?a=1;code=2":                  false,
 		"https://app.example/" + strings.Repeat("a", maxURI): false,
 	} {
-		if err := checkRedirect(uri); (err == nil) != want {
-			t.Errorf("%q: %v", uri, err)
-		}
+		testenv.Equal(t, checkRedirect(uri) == nil, want, uri)
 	}
 }
 
@@ -81,9 +79,8 @@ func TestRedirectsMatchExactlyButForLoopbackPorts(t *testing.T) {
 		{"cursor://a:1/cb", "cursor://a:2/cb", false},
 		{"cursor://a/cb", "cursor://a/cb", true},
 	} {
-		if got := matchesRedirect([]string{"https://other.example/x", c.registered}, c.given); got != c.want {
-			t.Errorf("registered %s, given %s: %v", c.registered, c.given, got)
-		}
+		testenv.Equal(t, matchesRedirect([]string{"https://other.example/x", c.registered}, c.given), c.want,
+			"registered", c.registered, c.given)
 	}
 	if matchesRedirect(nil, "https://app.example/cb") {
 		t.Error("a client without redirects has one")
@@ -166,9 +163,7 @@ func TestSignedRequestExpires(t *testing.T) {
 	s, pass := testSigner("instance")
 	text := sealed(t, s, request{ClientID: "c"})
 	pass(requestTTL - time.Microsecond)
-	if _, err := s.open(text, ""); err != nil {
-		t.Errorf("before its end: %v", err)
-	}
+	testenv.Equal(t, testenv.ErrorOf(s.open(text, "")), nil, "before its end")
 	pass(time.Microsecond)
 	if _, err := s.open(text, ""); err != errExpired {
 		t.Errorf("at its end: %v", err)
@@ -179,9 +174,7 @@ func TestSignedRequestIsBoundToOneSignIn(t *testing.T) {
 	t.Parallel()
 	s, _ := testSigner("instance")
 	bound := sealed(t, s, request{ClientID: "c", SignIn: "ann"})
-	if _, err := s.open(bound, "ann"); err != nil {
-		t.Error(err)
-	}
+	testenv.Equal(t, testenv.ErrorOf(s.open(bound, "ann")), nil)
 	for _, other := range []loci.ID{"", "bob", "an"} {
 		if _, err := s.open(bound, other); err != errOtherSignIn {
 			t.Errorf("%q: %v", other, err)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/limit"
+	"github.com/loci-memory/loci/internal/testenv"
 	"github.com/loci-memory/loci/internal/waittest"
 )
 
@@ -78,10 +79,7 @@ func TestPasswordsAreStoredAsPHCStrings(t *testing.T) {
 
 func TestPasswordIsNormalized(t *testing.T) {
 	t.Parallel()
-	phc, err := NewHasher().Hash(t.Context(), "", New{Password: "caf\u00e9 au lait"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	phc := testenv.Must(NewHasher().Hash(t.Context(), "", New{Password: "caf\u00e9 au lait"}))(t)
 	for try, want := range map[string]bool{"cafe\u0301 au lait": true, "cafe au lait": false} {
 		if ok, err := NewHasher().Check(t.Context(), "", phc, try); ok != want || err != nil {
 			t.Errorf("%q: %v %v", try, ok, err)
@@ -94,10 +92,7 @@ func TestHashWithOtherCostIsChecked(t *testing.T) {
 	t.Parallel()
 	const phc = "$argon2id$v=19$m=64,t=3,p=2$c29tZXNhbHRzb21lc2FsdA$"
 	cost := phcHash{memory: 64, time: 3, lanes: 2, salt: []byte("somesaltsomesalt")}
-	hash, err := NewHasher().deriveKey(t.Context(), SignIn, "", "old", cost)
-	if err != nil {
-		t.Fatal(err)
-	}
+	hash := testenv.Must(NewHasher().deriveKey(t.Context(), SignIn, "", "old", cost))(t)
 	for try, want := range map[string]bool{"old": true, "new": false} {
 		stored := phc + base64.RawStdEncoding.EncodeToString(hash)
 		if ok, err := NewHasher().Check(t.Context(), "", stored, try); ok != want || err != nil {
@@ -128,10 +123,7 @@ func TestInvalidHashIsError(t *testing.T) {
 
 func TestUnknownAccountCostsOneHash(t *testing.T) {
 	t.Parallel()
-	made, err := NewHasher().Hash(context.Background(), "", New{Password: "correct horse"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	made := testenv.Must(NewHasher().Hash(context.Background(), "", New{Password: "correct horse"}))(t)
 	// The parameters, and with them time and memory, come before the salt.
 	if got, want := strings.Split(dummyHash, "$")[:4], strings.Split(made, "$")[:4]; !slices.Equal(got, want) {
 		t.Errorf("a try on nobody costs %v, on somebody %v", got, want)

@@ -8,22 +8,20 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // writeDataset makes a dataset in a folder of the test. A file without text is not made.
 func writeDataset(t *testing.T, documents, questions string) (dir string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "set")
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.Mkdir(dir, 0o700))
 	for name, text := range map[string]string{documentsFileName: documents, queriesFileName: questions} {
 		if text == "" {
 			continue
 		}
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	return dir
 }
@@ -35,12 +33,10 @@ const (
 
 func TestReadDatasetReadsFiles(t *testing.T) {
 	t.Parallel()
-	s, err := ReadDataset(writeDataset(t, `{"group": "g", "id": "D1:2", "title": "T", "text": "Two.", "more": 1}`+
-		"\r\n\n"+`{"group": "h", "id": "D1:2", "text": "Other."}`,
-		`{"group": "g", "id": "q", "text": "two", "relevant": {"D1:2": 2.5}, "category": "x"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testenv.Must(ReadDataset(writeDataset(t,
+		`{"group": "g", "id": "D1:2", "title": "T", "text": "Two.", "more": 1}`+
+			"\r\n\n"+`{"group": "h", "id": "D1:2", "text": "Other."}`,
+		`{"group": "g", "id": "q", "text": "two", "relevant": {"D1:2": 2.5}, "category": "x"}`)))(t)
 	if s.Name != "set" || !slices.Equal(s.Documents,
 		[]Document{{"g", "D1:2", "T", "Two."}, {"h", "D1:2", "", "Other."}}) {
 		t.Errorf("documents of %q: %+v", s.Name, s.Documents)
@@ -103,14 +99,10 @@ func TestDatasetFoldersListsSubfolders(t *testing.T) {
 	var want []string
 	for _, name := range []string{"a [1]", "b*"} {
 		dir := filepath.Join(above, name)
-		if err := os.Rename(writeDataset(t, documentLine, queryLine), dir); err != nil {
-			t.Fatal(err)
-		}
+		testenv.NoError(t, os.Rename(writeDataset(t, documentLine, queryLine), dir))
 		want = append(want, dir)
 	}
-	if err := os.Mkdir(filepath.Join(above, "none"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.NoError(t, os.Mkdir(filepath.Join(above, "none"), 0o700))
 	for path, dirs := range map[string][]string{above: want, want[0]: want[:1], want[1]: want[1:]} {
 		if got, err := DatasetFolders(path); err != nil || !slices.Equal(got, dirs) {
 			t.Errorf("%s returns %q, %v", path, got, err)

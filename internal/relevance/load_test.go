@@ -12,28 +12,21 @@ import (
 	"github.com/loci-memory/loci/client"
 	"github.com/loci-memory/loci/internal/relevance"
 	"github.com/loci-memory/loci/internal/server"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // open runs a server with an empty database until the end of the test.
 func open(t *testing.T) *client.Client {
 	t.Helper()
-	trial, err := server.NewBenchServer(t.Context(), "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	trial := testenv.Must(server.NewBenchServer(t.Context(), "", nil))(t)
 	url, stop, err := trial.Start(io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := errors.Join(stop(), trial.Close()); err != nil {
-			t.Error(err)
-		}
+		testenv.Equal(t, errors.Join(stop(), trial.Close()), nil)
 	})
-	c, err := client.New(url, client.WithKey(trial.Key))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := testenv.Must(client.New(url, client.WithKey(trial.Key)))(t)
 	return c
 }
 
@@ -56,17 +49,11 @@ func TestRunSearchesGroupOfQuery(t *testing.T) {
 	t.Parallel()
 	c := open(t)
 	var told atomic.Int64
-	l, err := relevance.Load(t.Context(), c, talks, 3, func(int, int) { told.Add(1) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := testenv.Must(relevance.Load(t.Context(), c, talks, 3, func(int, int) { told.Add(1) }))(t)
 	if told.Load() < 5 || l.Duration <= 0 || l.FailedEmbeddings != 0 {
 		t.Errorf("progress %d times, took %v, failed %d", told.Load(), l.Duration, l.FailedEmbeddings)
 	}
-	r, err := l.Run(t.Context(), c, loci.ModeKeyword, func(int, int) {})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := testenv.Must(l.Run(t.Context(), c, loci.ModeKeyword, func(int, int) {}))(t)
 	// No text of its group contains a word of the second query.
 	if r.Recall10.Mean != 2./3 || r.MRR.Mean != 2./3 || r.Resolved[loci.ResolvedKeyword] != 3 || r.P95 < r.P50 ||
 		r.P50 < r.ServerP50 {
@@ -86,14 +73,8 @@ func TestLoadTogetherSharesWorkspace(t *testing.T) {
 		t.Fatal(list, err)
 	}
 	for i, want := range []float64{2. / 3, 1} {
-		all, err := list[i].Run(t.Context(), c, loci.ModeKeyword, func(int, int) {})
-		if err != nil {
-			t.Fatal(err)
-		}
-		alone, err := list[i].RunInAtlas(t.Context(), c, loci.ModeKeyword, func(int, int) {})
-		if err != nil {
-			t.Fatal(err)
-		}
+		all := testenv.Must(list[i].Run(t.Context(), c, loci.ModeKeyword, func(int, int) {}))(t)
+		alone := testenv.Must(list[i].RunInAtlas(t.Context(), c, loci.ModeKeyword, func(int, int) {}))(t)
 		if all.Atlas || !alone.Atlas || all.MRR.Mean > want || i == 1 && all.MRR.Mean == want ||
 			alone.MRR.Mean != want {
 			t.Errorf("set %d: %+v\n%+v", i, all, alone)
@@ -108,13 +89,8 @@ func TestLoadTogetherSharesWorkspace(t *testing.T) {
 func TestLoadStoresGroupAndPosition(t *testing.T) {
 	t.Parallel()
 	c := open(t)
-	if _, err := relevance.Load(t.Context(), c, talks, 1, func(int, int) {}); err != nil {
-		t.Fatal(err)
-	}
-	list, err := c.MemoryList(t.Context(), loci.ListMemories{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(relevance.Load(t.Context(), c, talks, 1, func(int, int) {}))(t)
+	list := testenv.Must(c.MemoryList(t.Context(), loci.ListMemories{}))(t)
 	places := map[string]int64{}
 	for _, m := range list.Memories {
 		places[string(m.Source.Group)] += *m.Source.Position

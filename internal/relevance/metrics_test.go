@@ -3,6 +3,8 @@ package relevance
 import (
 	"math"
 	"testing"
+
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 func almostEqual(t *testing.T, what string, got, want float64) {
@@ -43,9 +45,7 @@ func TestMetricsEqualTrecEval(t *testing.T) {
 func TestMetricsIgnoreResultsBeyondCutoff(t *testing.T) {
 	t.Parallel()
 	answer := []string{"1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "a"}
-	if got := Evaluate(map[string]float64{"a": 1}, answer); got != (Metrics{}) {
-		t.Errorf("the eleventh counts: %+v", got)
-	}
+	testenv.Equal(t, Evaluate(map[string]float64{"a": 1}, answer), (Metrics{}), "the eleventh counts")
 	all := map[string]float64{}
 	for _, id := range append(answer, "12") {
 		all[id] = 1
@@ -62,9 +62,7 @@ func TestBootstrapIsDeterministic(t *testing.T) {
 		values[i] = float64(i % 2)
 	}
 	e := Bootstrap(values)
-	if e != Bootstrap(values) {
-		t.Error("two runs differ")
-	}
+	testenv.Equal(t, e, Bootstrap(values), "two runs differ")
 	// The mean of 400 coins has a standard deviation of .025: 1.96 of them are .049.
 	if e.Mean != .5 || math.Abs(e.Low-.451) > .01 || math.Abs(e.High-.549) > .01 {
 		t.Errorf("the interval of 400 coins is %+v", e)
@@ -78,8 +76,6 @@ func TestQuantileUsesNearestRank(t *testing.T) {
 	t.Parallel()
 	list := []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}
 	for q, want := range map[float64]float64{0: 1, .05: 1, .5: 5, .51: 6, .95: 10, 1: 10} {
-		if got := quantile(list, q); got != want {
-			t.Errorf("quantile %v is %v, want %v", q, got, want)
-		}
+		testenv.Equal(t, quantile(list, q), want, "quantile", q)
 	}
 }

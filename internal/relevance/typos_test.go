@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
+
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 func TestWithTyposIsDeterministic(t *testing.T) {
@@ -26,9 +28,7 @@ func TestWithTyposIsDeterministic(t *testing.T) {
 	if one.Queries[0].Text == other.Queries[0].Text {
 		t.Error("another seed makes the same typos")
 	}
-	if s.Queries[0].Text != "How do I start the auxiliary pump?" {
-		t.Error("the set itself was changed")
-	}
+	testenv.Equal(t, s.Queries[0].Text, "How do I start the auxiliary pump?", "the set itself was changed")
 }
 
 // A query with enough long words differs in exactly n of them, each by one edit of Damerau's four kinds.
@@ -40,9 +40,7 @@ func TestTypoIsSingleEditInLongWord(t *testing.T) {
 		text := strings.Join(words, ", ")
 		set, _ := Dataset{Queries: []Query{{Text: text}}}.WithTypos(n, rapid.Uint64().Draw(t, "seed"))
 		got := strings.Split(set.Queries[0].Text, ", ")
-		if len(got) != len(words) {
-			t.Fatalf("%q became %q", text, set.Queries[0].Text)
-		}
+		testenv.RequireEqual(t, len(got), len(words), "became", text, set.Queries[0].Text)
 		long, changed := 0, 0
 		for i, w := range words {
 			if utf8.RuneCountInString(w) >= 4 {
@@ -57,9 +55,7 @@ func TestTypoIsSingleEditInLongWord(t *testing.T) {
 		if long < n {
 			return
 		}
-		if changed != n {
-			t.Fatalf("%d typos changed %d words of %q: %q", n, changed, words, got)
-		}
+		testenv.RequireEqual(t, changed, n, "typos changed", words, got)
 		for i, w := range words {
 			if got[i] != w && !isSingleTypo([]rune(w), []rune(got[i])) {
 				t.Fatalf("%q became %q", w, got[i])
@@ -95,8 +91,6 @@ func isSingleTypo(a, b []rune) bool {
 func TestAdjacentKeys(t *testing.T) {
 	t.Parallel()
 	for letter, want := range map[rune]string{'q': "w", 'S': "AD", 'm': "n", 'ß': "", '7': ""} {
-		if got := string(adjacentKeys(letter)); got != want {
-			t.Errorf("beside %c are %q, want %q", letter, got, want)
-		}
+		testenv.Equal(t, string(adjacentKeys(letter)), want, "beside", letter)
 	}
 }

@@ -27,11 +27,9 @@ func TestDeprecationsAreParsed(t *testing.T) {
 		{"field": "GET /v1/atlases limit", "announced": "2099-01-01", "sunset": "2099-04-01"},
 		{"sunset": "2026-06-30", "announced": "2026-01-01", "field": "GET /v1/status usage.operations.resetsAt"}]`)
 	day := time.Date(2026, 6, 30, 0, 0, 0, 0, time.UTC)
-	if !slices.Equal(list, []rest.Deprecation{{"atlas.list", "", day},
+	testenv.EqualSlices(t, list, []rest.Deprecation{{"atlas.list", "", day},
 		{"atlas.list", "limit", time.Date(2099, 4, 1, 0, 0, 0, 0, time.UTC)},
-		{"account.status", "usage.operations.resetsAt", day}}) {
-		t.Errorf("%v", list)
-	}
+		{"account.status", "usage.operations.resetsAt", day}})
 	if list := parseDeprecations(t, ` [] `); len(list) > 0 {
 		t.Errorf("%v", list)
 	}

@@ -238,14 +238,12 @@ func TestQuotaHeadersRoundSecondsUp(t *testing.T) {
 		got.Get("RateLimit-Reset") != "91" {
 		t.Errorf("%v", got)
 	}
-	if got := roundTrip(t, url, "GET /health"+authHeader).Header; got.Get("RateLimit-Limit") != "" {
-		t.Errorf("a quota where nobody was admitted: %v", got)
-	}
+	testenv.Equal(t, roundTrip(t, url, "GET /health"+authHeader).Header.Get("RateLimit-Limit"), "",
+		"a quota where nobody was admitted")
 	for query, wait := range map[string]string{"busy": "3", "used%20up": "91", "down": "1", "full": "60",
 		"broken": ""} {
-		if got := roundTrip(t, url, "GET /v1/things?query="+query+authHeader); got.Header.Get("Retry-After") != wait {
-			t.Errorf("%s: Retry-After %q, want %q", query, got.Header.Get("Retry-After"), wait)
-		}
+		testenv.Equal(t, roundTrip(t, url, "GET /v1/things?query="+query+authHeader).Header.Get("Retry-After"), wait,
+			"Retry-After", query)
 	}
 }
 
@@ -283,10 +281,8 @@ func TestIfNoneMatchReturnsNotModified(t *testing.T) {
 	if got := roundTrip(t, url, "GET /openapi.json\nIf-None-Match: *"); got.StatusCode != 304 || got.text != "" {
 		t.Errorf("the document: %d", got.StatusCode)
 	}
-	if got := roundTrip(t, url, "POST /v1/things/7"+authHeader+jsonHeader+"\nIf-None-Match: *\n\n"+
-		`{"content":"x"}`); got.StatusCode != http.StatusCreated {
-		t.Errorf("a POST: %d", got.StatusCode)
-	}
+	testenv.Equal(t, roundTrip(t, url, "POST /v1/things/7"+authHeader+jsonHeader+"\nIf-None-Match: *\n\n"+
+		`{"content":"x"}`).StatusCode, http.StatusCreated, "a POST")
 }
 
 func TestCallCarriesHeaders(t *testing.T) {
@@ -358,10 +354,8 @@ func TestCookieAttributes(t *testing.T) {
 		strings.Contains(got.text, "s3cret") {
 		t.Errorf("%v %s", got.Header, got.text)
 	}
-	if got := roundTrip(t, url, "POST /v1/auth/logout"+authHeader).Header.Get("Set-Cookie"); got !=
-		"__Host-loci=; Path=/; Max-Age=0; HttpOnly; Secure; SameSite=Lax" {
-		t.Errorf("%s", got)
-	}
+	testenv.Equal(t, roundTrip(t, url, "POST /v1/auth/logout"+authHeader).Header.Get("Set-Cookie"),
+		"__Host-loci=; Path=/; Max-Age=0; HttpOnly; Secure; SameSite=Lax")
 	if got := roundTrip(t, url, "POST /v1/auth/login"+jsonHeader+"\nSec-Fetch-Site: cross-site\n\n"+
 		`{"name":"ann"}`); got.code(t) != "forbidden" || got.Header.Get("Set-Cookie") != "" {
 		t.Errorf("a foreign page signs in: %d", got.StatusCode)
@@ -419,9 +413,7 @@ func TestLargeResponsesWaitWhenOthersAreUnread(t *testing.T) {
 		!strings.Contains(w.Body.String(), `"unavailable"`) {
 		t.Errorf("a large answer: %d %v %s", w.Code, w.Header(), w.Body)
 	}
-	if w := ask("small"); w.Code != 200 {
-		t.Errorf("a small answer: %d", w.Code)
-	}
+	testenv.Equal(t, ask("small").Code, 200, "a small answer")
 	end()
 	for range 3 {
 		if w := ask("large"); w.Code != 200 || w.Body.Len() < 100_000 {
@@ -526,10 +518,7 @@ func TestStreamEndsWhenClientLeaves(t *testing.T) {
 	defer leave()
 	r := testenv.Must(http.NewRequestWithContext(ctx, "GET", url+"/v1/events?query=forever", nil))(t)
 	r.Header = http.Header{"Authorization": {"Bearer good"}, "X-Loci-Actor": {"agent"}}
-	res, err := http.DefaultTransport.RoundTrip(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := testenv.Must(http.DefaultTransport.RoundTrip(r))(t)
 	defer res.Body.Close()
 	lines := bufio.NewReader(res.Body)
 	for seen := ""; !strings.Contains(seen, "three"); { // flushed before the stream ends

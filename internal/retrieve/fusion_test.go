@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci/internal/query"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 func TestFuseSumsScoresOfBothRetrievers(t *testing.T) {
@@ -18,9 +19,7 @@ func TestFuseSumsScoresOfBothRetrievers(t *testing.T) {
 	}
 	want := map[int64]float64{1: part(8, 8, 1, 1), 2: part(6, 8, 2, 1) + part(.8, .9, 2, .7),
 		3: part(2, 8, 3, 1) + part(.9, .9, 1, .7), 4: 0}
-	if len(got) != len(want) {
-		t.Fatalf("%d hits: %v", len(got), got)
-	}
+	testenv.RequireEqual(t, len(got), len(want), "hits", got)
 	for i, h := range got {
 		if math.Abs(float64(h.Score)-want[h.Memory]) > 1e-5 {
 			t.Errorf("memory %d has %f, not %f", h.Memory, h.Score, want[h.Memory])

@@ -7,6 +7,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/index"
 	"github.com/loci-memory/loci/internal/query"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // ownerSource is a Source of which only the owner is needed.
@@ -41,7 +42,5 @@ func TestRankingsAreBoundedByTheirBytes(t *testing.T) {
 			kept++
 		}
 	}
-	if kept != 9 {
-		t.Errorf("%d rankings of a tenth are cached", kept)
-	}
+	testenv.Equal(t, kept, 9, "rankings of a tenth are cached")
 }

@@ -34,9 +34,7 @@ func TestEveryRuleFindsItsSamples(t *testing.T) {
 				"\r\n" + s.Text + "\r\n", "é" + s.Text + "é"} {
 				at := strings.Index(text, s.Text)
 				want := Finding{s.Rule, 1 + strings.Count(text[:at+s.From], "\n"), at + s.From, at + s.To}
-				if got := Scan(text); !slices.Equal(got, []Finding{want}) {
-					t.Errorf("%q: got %v, want %v", text, got, want)
-				}
+				testenv.EqualSlices(t, Scan(text), []Finding{want}, text, want)
 			}
 		}
 	}
@@ -119,9 +117,7 @@ func TestScanTreatsEscapesAsBoundaries(t *testing.T) {
 		"_": true,
 		"n": false, "3D": false, "u003d": false, "%3": false, `\q`: false,
 	} {
-		if got := scanRules(before + token); (got != "") != ok {
-			t.Errorf("%q before a token: got %q", before, got)
-		}
+		testenv.Equal(t, scanRules(before+token) != "", ok, "found behind", before)
 	}
 }
 
@@ -233,9 +229,7 @@ func TestScanFindsTokensInAnyContext(t *testing.T) {
 					got[0].To = min(got[0].To, in.To)
 				}
 				want := Finding{s.Rule, 1 + strings.Count(in.Text[:in.From], "\n"), in.From, in.To}
-				if !slices.Equal(got, []Finding{want}) {
-					t.Errorf("%q: got %v, want %v", in.Text, got, want)
-				}
+				testenv.EqualSlices(t, got, []Finding{want}, in.Text, want)
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci/internal/strictjson"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 func TestWalkAcceptsUnambiguousJSON(t *testing.T) {
@@ -17,9 +18,7 @@ func TestWalkAcceptsUnambiguousJSON(t *testing.T) {
 		`{"a":{"b":{"x":1,"x":"\ud800\u0000","y":[{"z":1,"z":2}]}}}`, `{"a":{"\u0062":{"x":1,"x":2}}}`,
 		strings.Repeat("[", 1000) + strings.Repeat("]", 1000),
 	} {
-		if err := strictjson.Walk([]byte(text), nil, "a", "b"); err != nil {
-			t.Errorf("%.60s: %v", text, err)
-		}
+		testenv.Equal(t, strictjson.Walk([]byte(text), nil, "a", "b"), nil, text)
 	}
 }
 

@@ -314,9 +314,8 @@ func TestBinaryCodesRejectOtherDimensionsOfSameCodeLength(t *testing.T) {
 		t.Errorf("380 after 384 dimensions: %v", err)
 	}
 	for dimensions, want := range map[int]bool{384: true, 380: false} {
-		if got := NewQueryVector(randomUnitVector(r, dimensions)).matchesDimensions(c.delta); got != want {
-			t.Errorf("query of %d dimensions: %v", dimensions, got)
-		}
+		testenv.Equal(t, NewQueryVector(randomUnitVector(r, dimensions)).matchesDimensions(c.delta), want, "dimensions",
+			dimensions)
 	}
 }
 

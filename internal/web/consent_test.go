@@ -175,9 +175,8 @@ func TestConsentNeedsOwnWorkspace(t *testing.T) {
 	got := b.do("POST", consent, answerOf("app", "allow"))
 	got.expect(t, 400, consent, `<li><a href="#workspaces">Choose at least one workspace`,
 		`<p class="fault" id="workspaces-fault">Choose`, `name="request" value="bound:sign-in:app"`, "<bdi>The App</bdi>")
-	if !strings.Contains(got.Header.Get("Content-Security-Policy"), "form-action 'self' https://app.example;") {
-		t.Error(got.Header)
-	}
+	testenv.Contains(t, got.Header.Get("Content-Security-Policy"), "form-action 'self' https://app.example;",
+		got.Header)
 	got = b.do("POST", consent, answerOf("app", "allow", "alpha", "stolen"))
 	got.expect(t, 400, consent, "no longer a member", `value="alpha" checked`)
 	if calls := b.calls(); calls != "" || strings.Contains(got.text, "stolen") {

@@ -12,6 +12,7 @@ import (
 	"github.com/loci-memory/loci/internal/httpapi"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 type invited struct{}
@@ -81,9 +82,7 @@ func FuzzConsentForm(f *testing.F) {
 		for name, values := range form {
 			valid = valid && len(values) <= known[name]
 		}
-		if err := checkAnswer(form); (err == nil) != valid {
-			t.Errorf("%q: %v", body, err)
-		}
+		testenv.Equal(t, checkAnswer(form) == nil, valid, body)
 		c := &consent{Workspaces: []choice{{Workspace: loci.Workspace{ID: "1"}}, {Workspace: loci.Workspace{ID: "2"}}}}
 		chosen, err := c.tick(form[workspacesField])
 		want := map[loci.ID]bool{}

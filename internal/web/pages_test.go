@@ -102,9 +102,7 @@ func TestInvitedPersonRegisters(t *testing.T) {
 	got := b.get("/invite?id=1&token=abc")
 	got.expect(t, 200, "/invite?id=1&token=abc", `href="/register?id=1&invitation=abc"`,
 		`href="/signin?email=cid%40example.com&next=%2Finvite%3Fid%3D1%26token%3Dabc"`)
-	if !strings.Contains(got.raw, "<bdi>&lt;b&gt;Ann</bdi> invites you to <bdi>&lt;script&gt;Team</bdi>") {
-		t.Error(got.raw)
-	}
+	testenv.Contains(t, got.raw, "<bdi>&lt;b&gt;Ann</bdi> invites you to <bdi>&lt;script&gt;Team</bdi>")
 	path := "/register?id=1&invitation=abc"
 	b.get(path).expect(t, 200, path, `value="cid@example.com" minlength="3" maxlength="254" required readonly`,
 		`name="invitation" value="abc"`, `name="id" value="1"`)

@@ -75,10 +75,8 @@ func TestRoutesDescribePagesOfLinks(t *testing.T) {
 			described = append(described, r.Pattern)
 		}
 	}
-	if got := strings.Join(described, " "); got != "GET /register GET /setup GET /verify GET /reset GET /invite "+
-		"GET /oauth/authorize" {
-		t.Error(got)
-	}
+	testenv.Equal(t, strings.Join(described, " "), "GET /register GET /setup GET /verify GET /reset GET /invite "+
+		"GET /oauth/authorize")
 }
 
 func TestHomePageIsNotFoundWhenHTMLIsNotAccepted(t *testing.T) {

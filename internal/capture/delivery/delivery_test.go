@@ -226,16 +226,12 @@ func TestEnqueueFollowsThePolicy(t *testing.T) {
 	clock := time.Now()
 	c.now = func() time.Time { return clock }
 	send := func(cwd string) (waiting int) {
-		if err := c.Enqueue(t.Context(), session(t, "x"+cwd, cwd)...); err != nil {
-			t.Error(err)
-		}
+		testenv.Equal(t, c.Enqueue(t.Context(), session(t, "x"+cwd, cwd)...), nil)
 		st, err := spool.ReadStatus(c.dir)
 		if err != nil {
 			t.Error(err)
 		}
-		if err := deliver(t, c); err != nil {
-			t.Error(err)
-		}
+		testenv.Equal(t, deliver(t, c), nil)
 		return st.Waiting
 	}
 	if n := send("/home/ann/private/x"); n != 0 || len(f.sessions) != 0 || f.reads != 1 {

@@ -157,9 +157,7 @@ func (g guarded) check(t *testing.T) {
 func same(t *testing.T, what string, got, want []float32) {
 	t.Helper()
 	for i := range want {
-		if math.Float32bits(got[i]) != math.Float32bits(want[i]) {
-			t.Fatalf("%s: value %d is %v, not %v", what, i, got[i], want[i])
-		}
+		testenv.RequireEqual(t, math.Float32bits(got[i]), math.Float32bits(want[i]), "value", what, i, got[i], want[i])
 	}
 }
 

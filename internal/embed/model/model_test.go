@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"math"
-	"slices"
 	"strings"
 	"testing"
 	"unsafe"
@@ -34,12 +33,8 @@ func TestWrittenFileReadsBack(t *testing.T) {
 		t.Errorf("head: %+v", f.Header)
 	}
 	testenv.Equal(t, f.Text("vocabulary"), "a\nbc\n", "text")
-	if rows := f.Int8("rows", 2, 3); !slices.Equal(rows, []int8{-127, 0, 127, 1, 2, 3}) {
-		t.Errorf("rows: %v", rows)
-	}
-	if scale := f.Float32("scale", 2); !slices.Equal(scale, []float32{.5, -1e-30}) {
-		t.Errorf("scale: %v", scale)
-	}
+	testenv.EqualSlices(t, f.Int8("rows", 2, 3), []int8{-127, 0, 127, 1, 2, 3}, "rows")
+	testenv.EqualSlices(t, f.Float32("scale", 2), []float32{.5, -1e-30}, "scale")
 	testenv.NoError(t, f.Err())
 	testenv.NoError(t, f.Check())
 }
@@ -48,9 +43,7 @@ func TestTensorsAreAligned(t *testing.T) {
 	t.Parallel()
 	file := writeFile(t)
 	f := openWritten(t, file)
-	if at := len(file) - len(f.data); at%alignment != 0 {
-		t.Errorf("the data begin at %d", at)
-	}
+	testenv.Equal(t, (len(file)-len(f.data))%alignment, 0, "the data begin at")
 	for _, tensor := range f.Tensors {
 		testenv.Equal(t, tensor.Offset%alignment, 0, tensor.Name, tensor.Offset)
 	}
@@ -60,9 +53,8 @@ func TestInt8DoesNotCopy(t *testing.T) {
 	t.Parallel()
 	f := openWritten(t, writeFile(t))
 	rows := f.Int8("rows", 2, 3)
-	if at := unsafe.StringData(f.data[f.Tensors[1].Offset:]); unsafe.Pointer(at) != unsafe.Pointer(&rows[0]) {
-		t.Error("the rows lie elsewhere")
-	}
+	testenv.Equal(t, unsafe.Pointer(unsafe.StringData(f.data[f.Tensors[1].Offset:])), unsafe.Pointer(&rows[0]),
+		"the rows lie elsewhere")
 }
 
 func TestCheckDetectsChangedByte(t *testing.T) {
@@ -126,9 +118,7 @@ func TestOpenRejectsBrokenFiles(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, f, err)
 		}
 	}
-	if _, err := Open(tensor(func(*Tensor) {})); err != nil {
-		t.Errorf("a good one: %v", err)
-	}
+	testenv.Equal(t, testenv.ErrorOf(Open(tensor(func(*Tensor) {}))), nil, "a good one")
 }
 
 func TestWriterPanicsOnWrongShape(t *testing.T) {

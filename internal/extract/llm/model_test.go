@@ -23,9 +23,7 @@ func start(t *testing.T, f func(w http.ResponseWriter, in map[string]any)) *Mode
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var in map[string]any
-		if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
-			t.Error(err)
-		}
+		testenv.Equal(t, json.NewDecoder(r.Body).Decode(&in), nil)
 		if r.URL.Path != "/v1/chat/completions" || r.Header.Get("Authorization") != "Bearer "+testKey {
 			t.Errorf("%s %v", r.URL, r.Header)
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/loci-memory/loci/internal/secret"
 	"github.com/loci-memory/loci/internal/secret/secrettest"
+	"github.com/loci-memory/loci/internal/testenv"
 	"github.com/zricethezav/gitleaks/v8/detect"
 )
 
@@ -74,10 +75,7 @@ var leftOut = map[string]string{
 
 func detector(t *testing.T) *detect.Detector {
 	t.Helper()
-	d, err := detect.NewDetectorDefaultConfig()
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := testenv.Must(detect.NewDetectorDefaultConfig())(t)
 	return d
 }
 
@@ -101,9 +99,7 @@ func TestGitleaksFindsOurSamples(t *testing.T) {
 	d := detector(t)
 	for seed := range uint64(seeds) {
 		for _, s := range secrettest.RandomSamples(rand.New(rand.NewPCG(seed, 2))) {
-			if got := ours(s.Text); !slices.Equal(got, []string{s.Rule}) {
-				t.Errorf("we find %v in %s, not %s", got, s.Text, s.Rule)
-			}
+			testenv.EqualSlices(t, ours(s.Text), []string{s.Rule}, "we find", s.Text, s.Rule)
 			if got := theirs(d, s.Text); slices.Contains(got, s.Rule) == slices.Contains(own, s.Rule) {
 				t.Errorf("they find %v in %s, and we %s", got, s.Text, s.Rule)
 			}
