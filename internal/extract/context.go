@@ -1,6 +1,9 @@
 package extract
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 var (
 	hedged    = groupOf("hedge", "hypothetical")
@@ -10,12 +13,7 @@ var (
 )
 
 func anyHas(list []sentence, g group) bool {
-	for _, s := range list {
-		if s.features.has(g) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(list, func(s sentence) bool { return s.features.has(g) })
 }
 
 // setPlaceFeatures sets the features of the n-th sentence that come from its place in a prompt.

@@ -1,6 +1,9 @@
 package extract
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // A vector holds the features of a sentence: those of the cues, then those of shape and place.
 type vector []bool
@@ -86,10 +89,5 @@ func groupOf(names ...string) (g group) {
 }
 
 func (v vector) has(g group) bool {
-	for _, n := range g {
-		if v[n] {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(g, func(n int) bool { return v[n] })
 }

@@ -1,6 +1,9 @@
 package extract
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // fillers open a clause and leave it unchanged.
 var fillers = wordSet("ok okay so and but well alright right good great cool thanks thx btw fyi please pls no nope " +
@@ -76,19 +79,9 @@ func lowerByte(c byte) byte {
 }
 
 func hasPrefixOf(s string, list []string) bool {
-	for _, p := range list {
-		if strings.HasPrefix(s, p) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(list, func(p string) bool { return strings.HasPrefix(s, p) })
 }
 
 func containsOf(s string, list []string) bool {
-	for _, p := range list {
-		if strings.Contains(s, p) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(list, func(p string) bool { return strings.Contains(s, p) })
 }

@@ -7,9 +7,9 @@
 // same style. Rules are of four kinds, the most specific first:
 //
 //   - private keys, PEM blocks (RFC 7468, RFC 4880), whole or cut off;
-//   - tokens recognized by their own prefix or shape (rules_*.go);
+//   - tokens recognized by their own prefix or shape (token_rules.txt);
 //   - values without a shape of their own, which count only when assigned to a
-//     name that contains the provider, and mostly a credential word too;
+//     name that contains the provider, and mostly a credential word too (assigned_rules.txt);
 //   - passwords in URLs, in HTTP headers and in .netrc files, and random values
 //     assigned to names such as api_key and DB_PASS.
 //

@@ -1,8 +1,10 @@
 package secret
 
 import (
+	_ "embed"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -25,8 +27,38 @@ type tokenPattern struct {
 // An assignedPattern is a value assigned to a name that contains the keyword and, behind it, the word. The word "*" is
 // any credential word, and "" needs none.
 type assignedPattern struct {
-	rule, keyword, word, pattern string
-	entropy                      float64
+	keyword, word string
+	tokenPattern
+}
+
+var (
+	//go:embed token_rules.txt
+	tokenRules string
+	//go:embed assigned_rules.txt
+	assignedRules string
+)
+
+// readRules returns the fields of each rule of a table, once for each of its alternatives.
+func readRules(table string) (rows [][]string) {
+	for line := range strings.Lines(table) {
+		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
+			continue
+		}
+		for _, text := range alternatives(line) {
+			rows = append(rows, strings.Fields(text))
+		}
+	}
+	return rows
+}
+
+// patternOf returns the pattern of a row whose last fields are the pattern and its entropy.
+func patternOf(row []string) tokenPattern {
+	n := len(row)
+	minimum, err := strconv.ParseFloat(row[n-1], 64)
+	if err != nil {
+		panic(err) // the tables are constants
+	}
+	return tokenPattern{row[0], row[n-2], max(minimum, minEntropy)}
 }
 
 // minEntropy is the least entropy of every token: less is a dummy such as 0000 or abab.
@@ -57,12 +89,8 @@ var rules = func() (all []rule) {
 	all = append(all, rule{name: "private-key", kind: kindPrivateKey, find: findPEM, anchors: []string{"begin"}})
 	all = append(all, rule{name: "putty-private-key", kind: kindPrivateKey, find: findPuTTYKey,
 		anchors: []string{"private-lines"}})
-	for _, table := range [][]tokenPattern{cloudTokens, codeTokens, messagingTokens, paymentTokens, dataTokens} {
-		for _, row := range table {
-			for _, row.pattern = range alternatives(row.pattern) {
-				all = append(all, row.compile())
-			}
-		}
+	for _, row := range readRules(tokenRules) {
+		all = append(all, patternOf(row).compile())
 	}
 	all = append(all,
 		rule{name: "jwt", kind: kindToken, find: findJWT, anchors: []string{"eyj"}},
@@ -71,12 +99,8 @@ var rules = func() (all []rule) {
 		rule{name: "discord-bot-token", kind: kindToken, find: findDiscordBot, anchors: discordIDs()},
 		rule{name: "azure-sas-signature", kind: kindToken, find: findSASSignature, anchors: []string{"sig="}},
 	)
-	for _, row := range assignedValues {
-		for _, text := range alternatives(row.keyword + " " + row.word + " " + row.pattern) {
-			f := strings.Split(text, " ")
-			row.keyword, row.word, row.pattern = f[0], f[1], f[2]
-			all = append(all, row.compile())
-		}
+	for _, row := range readRules(assignedRules) {
+		all = append(all, assignedPattern{row[1], strings.TrimPrefix(row[2], "-"), patternOf(row)}.compile())
 	}
 	return append(all,
 		rule{name: "mailgun-api-key", find: findMailgunKey, anchors: []string{"key-"}},
@@ -102,7 +126,7 @@ func Rules() []string {
 func (row tokenPattern) compile() rule {
 	s := parsePattern(row.pattern)
 	f := &tokenFinder{s, s.prefix(), s.alphabetSize(), slices.Contains(caseInsensitiveRules, row.rule),
-		max(row.entropy, minEntropy)}
+		row.entropy}
 	anchors, back := s.anchor()
 	return rule{name: row.rule, kind: kindToken, anchors: anchors, anchorOffset: back, find: f.find}
 }
@@ -171,7 +195,7 @@ func (f *tokenFinder) looksRandom(body string) bool {
 }
 
 func (row assignedPattern) compile() rule {
-	s, minimum := parsePattern(row.pattern), max(row.entropy, minEntropy)
+	s := parsePattern(row.pattern)
 	hasLiteral := s[0].literal != ""
 	return rule{name: row.rule, kind: kindAssigned, anchors: []string{row.keyword},
 		find: func(t *scanner, i, end int) (from, to int) {
@@ -181,7 +205,7 @@ func (row assignedPattern) compile() rule {
 			}
 			to, last := s.match(t.text, from, end, true)
 			if to == 0 || last != 0 && !isTokenEnd(t.text, last|word, to, end) ||
-				!isPlausible(t.text[from:to], minimum) || !hasLiteral &&
+				!isPlausible(t.text[from:to], row.entropy) || !hasLiteral &&
 				!strings.ContainsAny(t.text[from:to], "0123456789") {
 				return 0, 0
 			}

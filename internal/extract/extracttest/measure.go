@@ -2,6 +2,7 @@ package extracttest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/loci-memory/loci/internal/extract"
@@ -82,19 +83,11 @@ func score(extracted, labels []Label) (s Score) {
 }
 
 func meetsAny(extracted Label, labels []Label) bool {
-	for _, l := range labels {
-		if l.From == extracted.From && strings.Contains(strings.ToLower(extracted.Key), strings.ToLower(l.Key)) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(labels, func(l Label) bool {
+		return l.From == extracted.From && strings.Contains(strings.ToLower(extracted.Key), strings.ToLower(l.Key))
+	})
 }
 
 func isMet(l Label, extracted []Label) bool {
-	for _, d := range extracted {
-		if meetsAny(d, []Label{l}) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(extracted, func(d Label) bool { return meetsAny(d, []Label{l}) })
 }
