@@ -169,7 +169,7 @@ type RecordAudit struct {
 	EventID    ExternalID      `json:"eventId" jsonschema:"The event that was redacted"`
 	Adapter    Adapter         `json:"adapter" jsonschema:"That of the session"`
 	Rules      RedactionCounts `json:"rules" jsonschema:"Matches of each rule"`
-	Total      Count           `json:"total" jsonschema:"Their sum"`
+	Total      Count           `json:"total" jsonschema:"The sum of their counts"`
 	OccurredAt Time            `json:"occurredAt,omitzero" jsonschema:"Default: now"`
 }
 

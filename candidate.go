@@ -133,7 +133,7 @@ type ModerateCandidate struct {
 	SessionID   ID               `json:"sessionId" id:"session"`
 	CandidateID ID               `json:"candidateId" id:"candidate"`
 	Action      ModerationAction `json:"action" jsonschema:"compile makes a memory of it, revert undoes the last action"`
-	Supersede   *OptionalID      `json:"supersede,omitzero" id:"memory" jsonschema:"The memory that it replaces; null: none"`
+	Supersede   *OptionalID      `json:"supersede,omitzero" id:"memory" jsonschema:"The memory that it replaces, of compile alone; null: none"`
 }
 
 // ModeratedCandidate is the output of session.moderate.

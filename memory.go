@@ -365,6 +365,9 @@ type VerifyMemory struct {
 	ValidUntil *Time       `json:"validUntil,omitzero" date:"end" jsonschema:"Date or time"`
 }
 
+// Rule requires a field.
+func (VerifyMemory) Rule() Rule { return Rule{MinFields: 1, Description: "At least one field"} }
+
 // SupersedeMemory is the input of memory.supersede.
 type SupersedeMemory struct {
 	MemoryID            ID `json:"memoryId" id:"memory"`

@@ -81,7 +81,7 @@ type InboxMessage struct {
 type SendMessage struct {
 	WorkspaceID ID          `json:"workspaceId,omitzero" id:"workspace" jsonschema:"Default: that of replyTo, or your personal one"`
 	ToAgentID   ID          `json:"toAgentId,omitzero" id:"agent" jsonschema:"The recipient; none for a broadcast"`
-	Broadcast   bool        `json:"broadcast,omitzero" jsonschema:"To all agents of the workspace's members"`
+	Broadcast   bool        `json:"broadcast,omitzero" jsonschema:"To all agents of the workspace's members: either this or toAgentId"`
 	Subject     Subject     `json:"subject,omitzero" jsonschema:"What it is about"`
 	Content     MessageText `json:"content"`
 	ReplyTo     ID          `json:"replyTo,omitzero" id:"message" jsonschema:"A message that you sent or received"`

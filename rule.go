@@ -19,6 +19,7 @@ type Rule struct {
 	MaxBytes    int // bytes of a string
 	MinItems    int // items of a list
 	MaxItems    int
+	MinFields   int  // fields of an input beside those of its path
 	Trim        bool // white space around a string is removed before it is measured
 	Visible     bool // a string must have a visible character
 	NoSecret    bool // a string with a credential is refused, whatever a workspace allows

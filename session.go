@@ -483,7 +483,7 @@ type RecordCompilation struct {
 	UnitKey       ExternalID         `json:"unitKey" jsonschema:"The turn or task"`
 	Compiler      ExternalID         `json:"compiler" jsonschema:"Name and version of the program"`
 	Outcome       CompilationOutcome `json:"outcome"`
-	MemoryID      ID                 `json:"memoryId,omitzero" id:"memory" jsonschema:"Required if created or updated"`
+	MemoryID      ID                 `json:"memoryId,omitzero" id:"memory" jsonschema:"Required if created or updated, and else refused"`
 	InputEventIDs EventIDs           `json:"inputEventIds,omitzero" jsonschema:"The events it was made of"`
 }
 

@@ -158,6 +158,7 @@ func applyRule(s *jsonschema.Schema, r loci.Rule) {
 	}
 	s.MinLength, s.MinItems, s.MaxItems = positiveOrNil(r.MinLength), positiveOrNil(r.MinItems),
 		positiveOrNil(r.MaxItems)
+	s.MinProperties = positiveOrNil(r.MinFields)
 	if s.MaxLength = positiveOrNil(max(r.MaxLength, r.MaxBytes)); r.Trim {
 		s.MaxLength, s.Pattern = nil, `\S`
 	}
