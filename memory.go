@@ -425,7 +425,7 @@ func (in ReadContext) Cost() int { return in.Query.cost() }
 // ContextGroup holds memories of one type, verified and recent ones first.
 type ContextGroup struct {
 	Type     MemoryType `json:"type"`
-	Memories []Memory   `json:"memories" show:"without=title content type"`
+	Memories []Memory   `json:"memories" show:"without=atlasId title content type tags updatedAt"`
 }
 
 // MemoryContext is the output of memory.context: the memories that an agent

@@ -298,7 +298,7 @@ func briefFields(o *op.Op, object args) args {
 	case name == "session.candidates":
 		out["candidates"] = candidates(object["candidates"])
 	case name == "memory.list":
-		out["memories"] = memories(object["memories"])
+		out["memories"] = memories(object["memories"], "title")
 	case name == "memory.search":
 		meta := args{"requestedMode": object["meta"].(args)["requestedMode"]}
 		if hint := object["meta"].(args)["hint"]; hint != nil {
@@ -309,7 +309,7 @@ func briefFields(o *op.Op, object args) args {
 		groups := []any{}
 		for _, g := range object["groups"].([]any) {
 			groups = append(groups, args{"type": g.(args)["type"],
-				"memories": memories(g.(args)["memories"], "title", "content", "type")})
+				"memories": memories(g.(args)["memories"], "atlasId", "title", "content", "type", "tags", "updatedAt")})
 		}
 		out["groups"] = groups
 	}

@@ -64,7 +64,7 @@ func (b projection) copyValue(out []byte, in *strictjson.Scanner) ([]byte, error
 func (b projection) copyObject(out []byte, in *strictjson.Scanner) ([]byte, error) {
 	out = append(out, '{')
 	var found foundText
-	if b.Snippets != "" {
+	if b.Heading != "" {
 		found = b.find(*in)
 	}
 	err := in.RawMembers(func(name []byte) error {
@@ -139,8 +139,8 @@ type foundText struct {
 	cut     bool   // the window is not the whole text
 }
 
-// find reads the record that a copy of the scanner is at. The window of a long text surrounds its first snippet, which
-// has most words of the query.
+// find reads the record that a copy of the scanner is at. The window of a long text with snippets surrounds the first,
+// which has most words of the query.
 func (b projection) find(in strictjson.Scanner) (f foundText) {
 	var snippet []byte
 	_ = in.RawMembers(func(name []byte) error { // a fault ends the copy itself
@@ -164,7 +164,7 @@ func (b projection) find(in strictjson.Scanner) (f foundText) {
 		}
 		return nil
 	})
-	if prefixBytes(f.window, maxSearchText) == len(f.window) {
+	if b.Snippets == "" || prefixBytes(f.window, maxSearchText) == len(f.window) {
 		return f
 	}
 	f.cut = true

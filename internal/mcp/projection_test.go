@@ -54,7 +54,7 @@ func TestProjectionOfListIsSmall(t *testing.T) {
 	}
 }
 
-func TestProjectionOmitsTitleOfSearchWhenTextRepeatsIt(t *testing.T) {
+func TestProjectionOmitsTitleWhenTextRepeatsIt(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("word ", 60)
 	for _, test := range []struct {
@@ -75,10 +75,10 @@ func TestProjectionOmitsTitleOfSearchWhenTextRepeatsIt(t *testing.T) {
 		{"", "The port is 3000.", false},
 	} {
 		m := loci.Memory{Title: test.title, Content: test.content}
-		got := projectedTitle(t, loci.FoundMemories{Memories: []loci.FoundMemory{{Memory: m}}})
-		testenv.Equal(t, (got == nil), test.omits, test.title, test.content, got)
-		if projectedTitle(t, loci.Memories{Memories: []loci.Memory{m}}) == nil {
-			t.Errorf("%q: a list omits it", test.title)
+		for _, answer := range []any{loci.Memories{Memories: []loci.Memory{m}},
+			loci.FoundMemories{Memories: []loci.FoundMemory{{Memory: m}}}} {
+			got := projectedTitle(t, answer)
+			testenv.Equal(t, (got == nil), test.omits, test.title, test.content, got)
 		}
 	}
 }
@@ -105,6 +105,7 @@ func TestProjectionOmitsDefaults(t *testing.T) {
 	}
 	type record struct {
 		part
+		Title   string   `json:"title" show:"heading"`
 		Content string   `json:"content" show:"text"`
 		Spots   []string `json:"spots" show:"snippets"`
 	}

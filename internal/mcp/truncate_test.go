@@ -118,7 +118,7 @@ func TestTruncateKeepsItemsOfPage(t *testing.T) {
 
 func TestPagesLoseNoItemWhenTruncated(t *testing.T) {
 	t.Parallel()
-	c, _ := fakeWithMemories(t, 200, strings.Repeat("Short. ", 25))
+	c, _ := fakeWithMemories(t, 200, strings.Repeat("Short. ", 50))
 	seen, pages := map[any]bool{}, 0
 	args := object{"limit": 100}
 	for {
@@ -143,10 +143,10 @@ func TestPagesLoseNoItemWhenTruncated(t *testing.T) {
 func TestTruncatedLastPageKeepsCursor(t *testing.T) {
 	t.Parallel()
 	for size := range 24 {
-		c, _ := fakeWithMemories(t, 100, strings.Repeat("x", size+150))
+		c, _ := fakeWithMemories(t, 100, strings.Repeat("x", size+300))
 		v, failed := c.tool("memory_list", object{"limit": 100})
 		if items, _ := v["memories"].([]any); failed || len(items) < 20 || v["nextCursor"] == nil {
-			t.Errorf("memories of %d bytes: a page of %d, cursor %v", size+150, len(items), v["nextCursor"])
+			t.Errorf("memories of %d bytes: a page of %d, cursor %v", size+300, len(items), v["nextCursor"])
 		}
 	}
 }

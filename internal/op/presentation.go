@@ -12,7 +12,7 @@ import (
 //
 //	show:"text"                the long text of a record: commands print it last, and tools read it in parts
 //	show:"whole"               the object as one text: commands print it alone, and tools only cut it after a memory
-//	show:"heading"             the title of the text: tools omit it in lists with snippets where the text repeats it
+//	show:"heading"             the title of the text: tools omit it in lists where the text repeats it
 //	show:"snippets"            commands print the first below its row; tools show a long text around the first alone
 //	show:"-"                   tools omit it in lists
 //	show:"unless=note"         tools omit it in lists where it has this value
