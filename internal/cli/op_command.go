@@ -141,7 +141,10 @@ func (p *program) callOp(ctx context.Context, printer *output.Printer, caller op
 	inputs [][]byte, all bool) (raw []byte, err error) {
 	r := records.Reader{Caller: caller, Table: p.table, RequestID: c.RequestID}
 	for i := range inputs {
-		if inputs[i], err = r.Lists().Expand(ctx, o, inputs[i]); err != nil {
+		if inputs[i], err = r.Lists().Complete(ctx, o, inputs[i]); err == nil {
+			inputs[i], err = r.Lists().Expand(ctx, o, inputs[i])
+		}
+		if err != nil {
 			return nil, err
 		}
 	}

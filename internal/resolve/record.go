@@ -35,6 +35,8 @@ type Record struct {
 	Workspace   string  `json:"workspaceName"` // of an invitation
 	WorkspaceID loci.ID `json:"workspaceId"`
 	AtlasID     loci.ID `json:"atlasId"`
+	SessionID   loci.ID `json:"sessionId"` // of a candidate
+	Kind        string  `json:"kind"`
 	Status      string  `json:"status"`
 	Client      struct {
 		Name string `json:"name"`

@@ -50,7 +50,7 @@ const (
 var answers = map[string]string{
 	"session.list": `{"ok":true,"sessions":[{"id":"` + session + `","task":"Ship it"},{"id":"` + later +
 		`","task":"Ship more"}]}`,
-	"session.candidates": `{"ok":true,"candidates":[{"id":"` + candidate + `"}]}`,
+	"session.candidates": `{"ok":true,"candidates":[{"id":"` + candidate + `","sessionId":"` + session + `"}]}`,
 	"member.list":        `{"ok":true,"members":[{"userId":"` + session + `","name":"Ada","email":"ada@example.org"}]}`,
 	"agent.list":         `{"ok":true,"agents":[{"id":"` + agent + `","name":"Night Watch"}]}`,
 	"workspace.list": `{"ok":true,"workspaces":[{"id":"` + team + `","name":"Crew"},{"id":"` + home +
@@ -64,7 +64,7 @@ var answers = map[string]string{
 // newReader returns a reader of answers, which counts the pages that it reads, and an operation with ids.
 func newReader() (r Reader, o *op.Op, pages map[string]int) {
 	table := &op.Table{}
-	o = op.Add(table, "session.moderate", "POST /moderate", "Decide.", op.Account, op.NoTool, fakeService.moderate).Op
+	o = op.Add(table, "session.moderate", "POST /sessions/{sessionId}/moderate", "Decide.", op.Account, op.NoTool, fakeService.moderate).Op
 	for name := range answers {
 		op.Add(table, name, "GET /"+name, "List.", op.Account, op.NoTool, fakeService.list)
 	}
@@ -109,6 +109,52 @@ func TestExpandReplacesPartsAndNames(t *testing.T) {
 		}
 		if !strings.Contains(string(got), want) {
 			t.Errorf("%s becomes %s, want %s", input, got, want)
+		}
+	}
+}
+
+// TestCompleteFindsWhatIsLeftOut completes the sessions of candidates and the workspaces of lists.
+func TestCompleteFindsWhatIsLeftOut(t *testing.T) {
+	t.Parallel()
+	const full = `{"candidateId":"` + candidate + `","sessionId":"` + session + `"}`
+	for _, c := range []struct{ op, workspaces, input, want string }{
+		{"session.moderate", "", `{"candidateId":"01a20154-2c97"}`, full},
+		{"session.moderate", "", `{"candidateId":"` + candidate + `","sessionId":null}`, `"sessionId":null`},
+		{"session.moderate", "", `{"candidateId":"01a20158-2c97"}`, "No candidate has an id"},
+		{"session.moderate", "", `{"candidateId":"01a2"}`, "at least the first or last 8"},
+		{"session.moderate", "", `{"candidateId":5}`, "A candidate is named by its id"},
+		{"agent.all", "personal team", `{}`, `{"workspace_id":"id2"}`},
+		{"agent.all", "personal", `{}`, `{"workspace_id":"id1"}`},
+		{"agent.all", "team personal team", `{"limit":5}`, `{"limit":5,"workspace_id":"id2"}`},
+		{"agent.all", "team team", `{}`, "--workspace-id"},
+		{"agent.all", "team", `{"workspace_id":"crew"}`, `{"workspace_id":"crew"}`},
+	} {
+		r, moderate, _ := newReader()
+		op.Add(r.Table, "agent.all", "GET /all-agents", "List.", op.Account, op.NoTool,
+			func(fakeService, context.Context, *identity.Actor, loci.ListAgents) (out idPage, err error) {
+				return out, nil
+			})
+		read := r.Call
+		r.Call = func(ctx context.Context, o *op.Op, input []byte, page int) ([]byte, error) {
+			if o.Name != "workspace.list" {
+				return read(ctx, o, input, page)
+			}
+			var list []string
+			for i, kind := range strings.Fields(c.workspaces) {
+				list = append(list, fmt.Sprintf(`{"id":"id%d","kind":%q}`, i+1, kind))
+			}
+			return []byte(`{"workspaces":[` + strings.Join(list, ",") + `]}`), nil
+		}
+		o := moderate
+		if c.op != o.Name {
+			o = r.Table.Op(c.op)
+		}
+		got, err := r.Complete(t.Context(), o, []byte(c.input))
+		if err != nil {
+			got = []byte(err.Error())
+		}
+		if !strings.Contains(string(got), c.want) {
+			t.Errorf("%s %s becomes %s, want %s", c.op, c.input, got, c.want)
 		}
 	}
 }

@@ -36,13 +36,14 @@ var handwrittenExamples = map[string][]string{
 		`loci memory update 3f9c2a7b --title "Opening hours" --tags harbour`,
 		"loci memory update 3f9c2a7b --content - < notes.md",
 	},
+	"agent.list": {"loci agent list", "loci agent list --workspace-id Crew"},
 	"auto.set": {
 		"loci auto set --enabled",
 		"loci auto set --workspace-id Crew --mode candidates --exclude-paths '**/private/**'",
 	},
 	"session.moderate": {
-		"loci session moderate 8d1e60b4 3f9c2a7b --action compile",
-		"loci session moderate 8d1e60b4 3f9c2a7b --action revert",
+		"loci session moderate 3f9c2a7b --action compile",
+		"loci session moderate 3f9c2a7b --action compile --supersede 8d1e60b4",
 	},
 	"session.bulk": {
 		"loci session bulk --action archive --session-ids 8d1e60b4,3f9c2a7b",
@@ -77,7 +78,7 @@ func (f *Set) examples() string {
 		return strings.Join(lines, "\n")
 	}
 	line := "loci " + format.Kebab(strings.Replace(f.op.Name, ".", " ", 1))
-	for _, s := range f.args {
+	for _, s := range f.argsOf(0) {
 		line += " " + s.example()
 	}
 	shown := false

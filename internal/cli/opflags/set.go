@@ -13,6 +13,7 @@ import (
 	"github.com/loci-memory/loci/internal/cli/command"
 	"github.com/loci-memory/loci/internal/cli/format"
 	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/resolve"
 )
 
 // A Set is the input of an operation on a command line: arguments in a fixed order, and flags. It leaves validation
@@ -45,7 +46,8 @@ func RecordID(o *op.Op, input []byte) (id loci.ID) {
 func New(o *op.Op) *Set {
 	f := &Set{op: o}
 	for _, field := range o.Fields() {
-		s := &spec{Field: field, flag: format.Kebab(field.Name)}
+		s := &spec{Field: field, flag: format.Kebab(field.Name), found: resolve.Omittable(o, field)}
+		s.Required = field.Required && !s.found
 		switch {
 		case field.Location == op.InPath || field.Name == "query" && field.Type == "string" && field.Required:
 			f.args = append(f.args, s)
@@ -57,6 +59,21 @@ func New(o *op.Op) *Set {
 	}
 	slices.SortStableFunc(f.args, func(a, b *spec) int { return argOrder(o, a) - argOrder(o, b) })
 	return f
+}
+
+// Only returns the set with the flags of some fields alone.
+func (f *Set) Only(fields ...string) *Set {
+	f.flags = slices.DeleteFunc(f.flags, func(s *spec) bool { return !slices.Contains(fields, s.Name) })
+	return f
+}
+
+// argsOf returns the arguments of a command line with n of them: without the first one that the command finds, unless all
+// are given.
+func (f *Set) argsOf(n int) []*spec {
+	if len(f.args) > 0 && f.args[0].found && n < len(f.args) {
+		return f.args[1:]
+	}
+	return f.args
 }
 
 // maxLine is the length of the longest value that is one line, such as a title. Longer ones are texts.
@@ -106,7 +123,11 @@ func (f *Set) addNested(s *spec, fields []op.Field) {
 // Bind adds the arguments, the flags and examples to a command.
 func (f *Set) Bind(cmd *cobra.Command) {
 	for _, s := range f.args {
-		cmd.Use += " <" + s.flag + ">"
+		if s.found {
+			cmd.Use += " [" + s.flag + "]"
+		} else {
+			cmd.Use += " <" + s.flag + ">"
+		}
 	}
 	if f.TakesSeveral() {
 		cmd.Use += "..."
@@ -122,6 +143,8 @@ func (f *Set) Bind(cmd *cobra.Command) {
 		}
 		if s.Required {
 			usage += " (required)"
+		} else if s.found {
+			usage += " (default: your only team, or else your personal workspace)"
 		}
 		flag := cmd.Flags().VarPF(s, s.flag, "", usage)
 		flag.Hidden = s.flag == Confirm
@@ -135,14 +158,14 @@ func (f *Set) Bind(cmd *cobra.Command) {
 // their values. A shell offers files for nothing.
 func (f *Set) Complete(cmd *cobra.Command, values func(resource string) cobra.CompletionFunc) {
 	cmd.ValidArgsFunction = func(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-		i := len(args)
+		next := f.argsOf(len(args) + 1)
 		if f.TakesSeveral() {
-			i = 0
+			args = nil
 		}
-		if i >= len(f.args) || f.args[i].Resource == "" {
+		if len(args) >= len(next) || next[len(args)].Resource == "" {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return values(f.args[i].Resource)(c, args, typed)
+		return values(next[len(args)].Resource)(c, args, typed)
 	}
 	for _, s := range f.flags {
 		complete := cobra.NoFileCompletions
@@ -152,10 +175,25 @@ func (f *Set) Complete(cmd *cobra.Command, values func(resource string) cobra.Co
 		case s.flag == "tags":
 			complete = values(s.flag)
 		case s.Enum != nil:
-			complete = cobra.FixedCompletions(s.Enum, cobra.ShellCompDirectiveNoFileComp)
+			complete = s.completeEnum
 		}
 		_ = cmd.RegisterFlagCompletionFunc(s.flag, complete) // fails for an unknown flag only
 	}
+}
+
+// completeEnum completes a value of an enumeration, in a list one after a comma.
+func (s *spec) completeEnum(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+	before := ""
+	if s.List {
+		before = typed[:strings.LastIndexByte(typed, ',')+1]
+	}
+	var found []string
+	for _, value := range s.Enum {
+		if strings.HasPrefix(before+value, typed) && !slices.Contains(op.SplitList(before), value) {
+			found = append(found, before+value)
+		}
+	}
+	return found, cobra.ShellCompDirectiveNoFileComp
 }
 
 // usage describes the flag on the help page as a phrase. Values and names keep
@@ -189,10 +227,7 @@ func (f *Set) Malformed() bool {
 		plain.flags = append(plain.flags, &copied)
 	}
 	input, err := plain.InputJSON(nil, nil)
-	if err == nil {
-		_, err = f.op.Canonical(op.Args{JSON: input})
-	}
-	return err != nil
+	return err != nil || plain.check(input) != nil
 }
 
 // passwordFormat is the format of the flags that a person types unseen.
@@ -223,7 +258,7 @@ func (f *Set) Inputs(args []string, stdin Stdin) (inputs [][]byte, err error) {
 	for _, line := range lines {
 		input, err := f.InputJSON(line, stdin)
 		if err == nil {
-			_, err = f.op.Canonical(op.Args{JSON: input})
+			err = f.check(input)
 		}
 		if err != nil {
 			return nil, err
@@ -233,10 +268,26 @@ func (f *Set) Inputs(args []string, stdin Stdin) (inputs [][]byte, err error) {
 	return inputs, nil
 }
 
+// check returns the error of the operation for an input, to which the command may add values that it finds.
+func (f *Set) check(input []byte) error {
+	var given map[string]json.RawMessage
+	_ = json.Unmarshal(input, &given) // it is an object
+	for _, s := range slices.Concat(f.args, f.flags) {
+		if s.found && given[s.Name] == nil {
+			given[s.Name] = json.RawMessage(`"found"`)
+		}
+	}
+	complete, err := json.Marshal(given)
+	if err == nil {
+		_, err = f.op.Canonical(op.Args{JSON: complete})
+	}
+	return err
+}
+
 // InputJSON returns the input of a command line as a JSON object.
 func (f *Set) InputJSON(args []string, stdin Stdin) ([]byte, error) {
-	for i, arg := range args {
-		f.args[i].values = []string{arg}
+	for i, s := range f.argsOf(len(args))[:len(args)] {
+		s.values = []string{args[i]}
 	}
 	object := map[string]any{}
 	for _, s := range append(slices.Clone(f.args), f.flags...) {
@@ -261,9 +312,9 @@ func (f *Set) InputJSON(args []string, stdin Stdin) ([]byte, error) {
 
 // checkArgs requires every argument. A surplus argument may be the value of a required flag.
 func (f *Set) checkArgs(cmd *cobra.Command, args []string) error {
-	words := make([]string, len(f.args))
-	for i, s := range f.args {
-		words[i] = "<" + s.flag + ">"
+	var words []string
+	for _, s := range f.argsOf(len(args)) {
+		words = append(words, "<"+s.flag+">")
 	}
 	if f.TakesSeveral() && len(args) > 1 {
 		return nil

@@ -15,6 +15,7 @@ type spec struct {
 	parent string // the object that has the field, or ""
 	flag   string
 	values []string
+	found  bool // the command finds a value that is not given
 }
 
 // Set adds a value; a list accepts several values, each with items between commas.
