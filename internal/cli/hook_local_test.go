@@ -51,7 +51,7 @@ func TestCommandsReportWaitingCandidates(t *testing.T) {
 			"We decided to host the wiki on Basalt from now on."}[n]
 		d.runHook(t, "claude", claudeHook("UserPromptSubmit", "prompt", prompt, "prompt_id", prompt))
 		for name, text := range said() {
-			testenv.Equal(t, strings.Count(text, want+"loci session candidates --status pending"), 1, name)
+			testenv.Equal(t, strings.Count(text, want+"loci review"), 1, name)
 		}
 		d.run("session", "candidates", "--status", "pending", "--json")
 		var list loci.Candidates

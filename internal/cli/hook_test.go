@@ -185,7 +185,7 @@ func TestHookReportsWaitingCandidates(t *testing.T) {
 	t.Parallel()
 	h, url := newHookServer(t)
 	d := newTestTerminal(t, "LOCI_URL="+url, "LOCI_API_KEY="+fakeKey)
-	const command = "loci session candidates --status pending"
+	const command = "loci review"
 	for _, c := range []struct {
 		agent, source string
 		waiting       int64

@@ -13,6 +13,7 @@ import (
 	"github.com/loci-memory/loci/internal/cli/edit"
 	"github.com/loci-memory/loci/internal/cli/format"
 	"github.com/loci-memory/loci/internal/cli/help"
+	"github.com/loci-memory/loci/internal/cli/review"
 	"github.com/loci-memory/loci/internal/cli/transfer"
 	"github.com/loci-memory/loci/internal/cli/version"
 	"github.com/loci-memory/loci/internal/op"
@@ -176,6 +177,12 @@ func (p *program) addOperations(root *cobra.Command) {
 	}
 	if g := groups["memory"]; g != nil && p.table.Op("memory.update") != nil {
 		g.AddCommand(edit.Command(edit.Options{Console: &p.Console, Open: p.openRecords}))
+	}
+	if list, decide := p.table.Op("session.candidates"), p.table.Op("session.review"); list != nil && decide != nil {
+		c := review.Command(review.Options{Console: &p.Console, List: list, Review: decide, Open: p.openRecords,
+			Values: p.completion().Values})
+		c.GroupID = groupMemories
+		root.AddCommand(c)
 	}
 	if p.table.Op("attachment.upload") != nil {
 		g := p.attachment()

@@ -64,18 +64,28 @@ func (c *Console) Confirm(ctx context.Context, what string) error {
 
 // Ask asks a question at the terminal. Every answer but yes is an error.
 func (c *Console) Ask(ctx context.Context, question string) error {
-	fmt.Fprint(c.Err, question+" [y/N] ")
-	line, err := contextio.Await(ctx, func() (string, error) {
-		line, _ := bufio.NewReader(c.In).ReadString('\n') // the end of input counts as no
-		return strings.ToLower(strings.TrimSpace(line)), nil
-	})
-	switch {
-	case err != nil:
-		fmt.Fprintln(c.Err)
-	case line != "y" && line != "yes":
+	line, err := c.Prompt(ctx, question+" [y/N] ")
+	line = strings.ToLower(line)
+	if err == io.EOF || err == nil && line != "y" && line != "yes" {
 		err = errDeclined
 	}
 	return err
+}
+
+// Prompt reads a line from the terminal, without the space around it. The end of input without a line is io.EOF.
+func (c *Console) Prompt(ctx context.Context, label string) (string, error) {
+	fmt.Fprint(c.Err, label)
+	line, err := contextio.Await(ctx, func() (string, error) {
+		line, err := bufio.NewReader(c.In).ReadString('\n')
+		if line != "" {
+			err = nil
+		}
+		return strings.TrimSpace(line), err
+	})
+	if err != nil {
+		fmt.Fprintln(c.Err)
+	}
+	return line, err
 }
 
 // PromptSecret reads a line from the terminal without showing it.

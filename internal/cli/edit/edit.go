@@ -1,4 +1,4 @@
-// Package edit changes the text of a memory in the editor of the person.
+// Package edit changes texts in the editor of the person.
 package edit
 
 import (
@@ -59,7 +59,7 @@ func Command(o Options) *cobra.Command {
 	return cmd
 }
 
-// edit changes one memory. The file with its text is removed once the text is stored, or is unchanged.
+// edit changes one memory.
 func (o Options) edit(ctx context.Context, r records.Reader, text loci.ID, yes bool) error {
 	id, err := r.Lists().ID(ctx, "memory", text)
 	if err != nil {
@@ -74,62 +74,70 @@ func (o Options) edit(ctx context.Context, r records.Reader, text loci.ID, yes b
 	if err != nil {
 		return err
 	}
-	path, err := writeFile(before.Content)
+	return Text(ctx, o.Console, "memory "+string(before.ID), before.Content, yes, func(after string) error {
+		update := r.Table.Op("memory.update")
+		write := &op.Call{Transport: "command", RequestID: read.RequestID, IfMatch: read.ETag}
+		raw, err := r.Caller.Call(ctx, update, write, op.Args{JSON: input(map[string]any{"memoryId": before.ID,
+			"content": after})})
+		if err != nil {
+			return err
+		}
+		p := &output.Printer{Console: o.Console, ETag: write.ETag}
+		if !o.Console.JSON {
+			p.Names, p.People = r.ContainerNames(ctx, update, raw), r.PersonNames(ctx, nil, raw)
+		}
+		return p.Print(update, raw)
+	})
+}
+
+// Text lets the person edit the text of a record, shows the change, asks, and stores it. The file with the text is
+// removed once the text is stored, or is unchanged.
+func Text(ctx context.Context, c *console.Console, name, before string, yes bool, store func(after string) error) error {
+	path, err := writeFile(before)
 	if err != nil {
 		return err
 	}
-	stored, err := o.change(ctx, r, read, before.Memory, path, yes)
+	stored, err := change(ctx, c, name, before, path, yes, store)
 	if stored {
 		return errors.Join(err, os.Remove(path))
 	}
-	o.Console.PrintMessage("the text is in " + path)
+	c.PrintMessage("the text is in " + path)
 	return err
 }
 
 // change lets the person edit the file, and stores its text. It reports whether nothing would be lost with the file.
-func (o Options) change(ctx context.Context, r records.Reader, read *op.Call, before loci.Memory, path string,
-	yes bool) (stored bool, err error) {
-	if err := o.runEditor(path); err != nil {
-		return unchanged(path, before.Content), err
+func change(ctx context.Context, c *console.Console, name, before, path string, yes bool,
+	store func(after string) error) (stored bool, err error) {
+	if err := runEditor(c, path); err != nil {
+		return unchanged(path, before), err
 	}
-	after, err := readFile(path, before.Content)
+	after, err := readFile(path, before)
 	if err != nil {
 		return false, err
 	}
-	if after == before.Content {
-		_, err = fmt.Fprintln(o.Console.Err, "Nothing was changed.")
+	if after == before {
+		_, err = fmt.Fprintln(c.Err, "Nothing was changed.")
 		return true, err
 	}
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
-	name := "memory " + string(before.ID)
-	diff := setup.UnifiedDiff(name, []byte(withLineEnd(before.Content)), []byte(withLineEnd(after)))
-	fmt.Fprint(o.Console.Err, format.StripControl(diff, true))
+	diff := setup.UnifiedDiff(name, []byte(withLineEnd(before)), []byte(withLineEnd(after)))
+	fmt.Fprint(c.Err, format.StripControl(diff, true))
 	if !yes {
-		if err := o.Console.Ask(ctx, "Store this change?"); err != nil {
+		if err := c.Ask(ctx, "Store this change?"); err != nil {
 			return false, err
 		}
 	}
-	update := r.Table.Op("memory.update")
-	write := &op.Call{Transport: "command", RequestID: read.RequestID, IfMatch: read.ETag}
-	raw, err := r.Caller.Call(ctx, update, write, op.Args{JSON: input(map[string]any{"memoryId": before.ID,
-		"content": after})})
-	if err != nil {
-		return false, err
-	}
-	p := &output.Printer{Console: o.Console, ETag: write.ETag}
-	if !o.Console.JSON {
-		p.Names, p.People = r.ContainerNames(ctx, update, raw), r.PersonNames(ctx, nil, raw)
-	}
-	return true, p.Print(update, raw)
+	err = store(after)
+	return err == nil, err
 }
 
 // runEditor runs the editor of the person. It has the terminal, and handles the signals of the terminal itself.
-func (o Options) runEditor(path string) error {
-	editor := o.Console.Env("VISUAL")
+func runEditor(c *console.Console, path string) error {
+	editor := c.Env("VISUAL")
 	if strings.TrimSpace(editor) == "" {
-		editor = o.Console.Env("EDITOR")
+		editor = c.Env("EDITOR")
 	}
 	if strings.TrimSpace(editor) == "" {
 		editor = "vi"
@@ -139,7 +147,7 @@ func (o Options) runEditor(path string) error {
 		words = []string{"sh", "-c", editor + ` "$@"`, "sh", path} // as git does
 	}
 	cmd := exec.Command(words[0], words[1:]...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Env = o.Console.In, o.Console.Err, o.Console.Err, o.Console.Environ
+	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Env = c.In, c.Err, c.Err, c.Environ
 	if err := cmd.Run(); err != nil {
 		return loci.Errorf(loci.CodeInvalidQuery, "The editor %q failed (%v): set EDITOR to one that works", editor,
 			err)

@@ -3,6 +3,7 @@ package records
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"strings"
 	"time"
 
@@ -28,6 +29,23 @@ func (r Reader) Lists() resolve.Reader {
 		ListName: func(list *op.Op) string {
 			return "loci " + format.Kebab(strings.Replace(list.Name, ".", " ", 1))
 		}}
+}
+
+// Do runs an operation of the reader's table as a separate call.
+func Do[Out any](ctx context.Context, r Reader, name string, in any) (out Out, err error) {
+	o := r.Table.Op(name)
+	if o == nil {
+		return out, loci.NewError(loci.CodeNotFound)
+	}
+	input, err := json.Marshal(in)
+	if err != nil {
+		return out, err
+	}
+	raw, err := r.call(ctx, o, input)
+	if err != nil {
+		return out, err
+	}
+	return out, json.Unmarshal(raw, &out)
 }
 
 // call runs an operation as a separate call.
