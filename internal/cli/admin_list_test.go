@@ -69,6 +69,9 @@ func TestOperatorListsAndShowsWorkspaces(t *testing.T) {
 			t.Errorf("no %q in %s", want, text)
 		}
 	}
+	expectText(t, run(exitOK, "workspace", "show", "LAB"), string(team))
+	expectText(t, run(exitFailure, "workspace", "show", "personal"), "2 workspace records answer to")
+	expectText(t, run(exitUsage, "workspace", "purge", string(team[28:])), "This would erase")
 	if text := run(exitOK, "workspace", "show", string(team), "--json"); !strings.HasPrefix(text,
 		`{"workspace":{"id":"`+string(team)+`"`) || !strings.Contains(text, `"usedBytes":5`) ||
 		strings.Contains(text, "rock") {

@@ -63,6 +63,8 @@ func verbOf(o *op.Op, input []byte) string {
 	case "session.bulk":
 		n := len(in.SessionIDs)
 		return fmt.Sprintf("%s %s", capitalize(string(in.Action)), format.Plural(n, "session", "sessions"))
+	case "memory.update":
+		return "Move"
 	case "member.update":
 		return "Give the role " + string(in.Role) + " to"
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/loci-memory/loci/internal/cli/console"
 	"github.com/loci-memory/loci/internal/cli/format"
 	"github.com/loci-memory/loci/internal/cli/hook"
+	"github.com/loci-memory/loci/internal/cli/records"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/server"
 	"github.com/loci-memory/loci/internal/service"
@@ -57,10 +58,11 @@ func (p *program) hookTarget() (*hook.Target, error) {
 			caller, _, err := p.openCaller(ctx, t, true) // it is closed by the end of the process
 			return caller, err
 		}
-		return &hook.Target{Folder: t.spoolFolder(), Flags: p.targetFlags, Open: open}, nil
+		return &hook.Target{Folder: t.spoolFolder(), Flags: p.targetFlags, Open: open, ByName: p.byName}, nil
 	}
 	var renewing sync.Mutex
-	h := &hook.Target{Folder: t.spoolFolder(), Flags: p.targetFlags, AsAgent: login == nil || !login.ByBrowser()}
+	h := &hook.Target{Folder: t.spoolFolder(), Flags: p.targetFlags, AsAgent: login == nil || !login.ByBrowser(),
+		ByName: p.byName}
 	h.Wait = func() {
 		renewing.Lock()
 		defer renewing.Unlock()
@@ -81,6 +83,11 @@ func (p *program) hookTarget() (*hook.Target, error) {
 		return remote{c}, err
 	}
 	return h, nil
+}
+
+// byName returns a caller that takes names and parts of ids for ids.
+func (p *program) byName(caller op.Caller) op.Caller {
+	return records.Named{Reader: records.Reader{Caller: caller, Table: p.table}}
 }
 
 // hookTokens returns a source of access tokens for a process that ends soon. A sign-in whose renewal is cut off may be
@@ -162,7 +169,9 @@ func (p *program) checkPolicies(ctx context.Context, d *doctorReport, t target, 
 		return
 	}
 	for _, w := range append([]loci.Workspace{{}}, all.Workspaces...) {
-		if _, err := os.Stat(filepath.Join(p.stateDir(), "spool", own.SpoolName(w.ID))); err != nil {
+		_, err := os.Stat(filepath.Join(p.stateDir(), "spool", own.SpoolName(w.ID)))
+		if _, named := os.Stat(filepath.Join(p.stateDir(), "spool", own.SpoolName(loci.ID(w.Name)))); err != nil &&
+			named != nil {
 			continue
 		}
 		in := loci.GetPolicy{WorkspaceID: w.ID}

@@ -71,6 +71,20 @@ func TestCommandsReportWaitingCandidates(t *testing.T) {
 	}
 }
 
+func TestHookFindsItsWorkspaceByName(t *testing.T) {
+	t.Parallel()
+	d, caller := newLocalTerminal(t)
+	made := testenv.Must(op.Do(t.Context(), caller, &op.Call{}, service.WorkspaceCreate,
+		loci.CreateWorkspace{Name: "Team"}))(t)
+	_ = testenv.Must(op.Do(t.Context(), caller, &op.Call{}, service.AutoSet,
+		loci.SetPolicy{WorkspaceID: made.Workspace.ID, Enabled: true}))(t)
+	d.runHook(t, "claude", claudeHook("UserPromptSubmit", "prompt", "We use tabs."), "--workspace-id", "team")
+	got := testenv.Must(op.Do(t.Context(), caller, &op.Call{}, service.SessionList, loci.ListSessions{}))(t)
+	if len(got.Sessions) != 1 || got.Sessions[0].WorkspaceID != made.Workspace.ID {
+		t.Errorf("%+v", got.Sessions)
+	}
+}
+
 func TestDoctorNamesThePolicyOfTheHooks(t *testing.T) {
 	t.Parallel()
 	d, caller := newLocalTerminal(t)
@@ -78,9 +92,9 @@ func TestDoctorNamesThePolicyOfTheHooks(t *testing.T) {
 		t.Errorf("before the first hook:\n%s", report)
 	}
 	d.runHook(t, "claude", claudeHook("SessionEnd"))
-	made := testenv.Must(op.Do(t.Context(), caller, &op.Call{}, service.WorkspaceCreate,
+	_ = testenv.Must(op.Do(t.Context(), caller, &op.Call{}, service.WorkspaceCreate,
 		loci.CreateWorkspace{Name: "Team"}))(t)
-	d.runHook(t, "claude", claudeHook("SessionEnd"), "--workspace-id", string(made.Workspace.ID))
+	d.runHook(t, "claude", claudeHook("SessionEnd"), "--workspace-id", "team")
 	for _, c := range []struct {
 		policy loci.SetPolicy
 		want   string

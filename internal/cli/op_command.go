@@ -21,10 +21,17 @@ import (
 	"github.com/loci-memory/loci/internal/service"
 )
 
-// opCommand returns the command of an operation.
-func (p *program) opCommand(o *op.Op) *cobra.Command {
-	_, verb, _ := strings.Cut(o.Name, ".")
-	f := opflags.New(o)
+// moveCommand returns loci memory move, which gives memory.update another atlas alone.
+func (p *program) moveCommand(o *op.Op) *cobra.Command {
+	cmd := p.opCommand(o, "move", opflags.New(o).Moving("atlasId", "atlas"))
+	cmd.Short = "Move memories to another atlas of their workspace"
+	cmd.Long = cmd.Short + ", with their files and versions. It asks before it moves several."
+	cmd.Example = "loci memory move 3f9c2a7b --atlas Website\nloci memory move 3f9c2a7b 8d1e60b4 --atlas Website --yes"
+	return cmd
+}
+
+// opCommand returns a command of an operation.
+func (p *program) opCommand(o *op.Op, verb string, f *opflags.Set) *cobra.Command {
 	c := &op.Call{Transport: "command"}
 	var agent, all, yes, asks bool
 	cmd := &cobra.Command{
@@ -57,7 +64,7 @@ func (p *program) opCommand(o *op.Op) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if p.asks = asks && !yes && !isDryRun(inputs[0]); p.asks {
+			if p.asks = (asks || len(inputs) > 1) && !yes && !isDryRun(inputs[0]); p.asks {
 				if err := p.RequireTerminal(cmd.CommandPath()); err != nil {
 					return err
 				}
@@ -72,7 +79,7 @@ func (p *program) opCommand(o *op.Op) *cobra.Command {
 		cmd.Flags().BoolVar(&all, "all", false, "Show all pages, from --cursor on")
 	}
 	asks = o.Has(op.Destructive) || o.Method == http.MethodDelete || cmd.Flags().Lookup(opflags.Confirm) != nil
-	if asks {
+	if asks || f.TakesSeveral() {
 		cmd.Flags().BoolVar(&yes, "yes", false, "Do not ask for confirmation")
 	}
 	if o.AcceptsIdempotencyKey() && !o.ReadOnly { // a repeated read is harmless without it

@@ -13,6 +13,7 @@ import (
 	"github.com/loci-memory/loci/internal/cli/edit"
 	"github.com/loci-memory/loci/internal/cli/format"
 	"github.com/loci-memory/loci/internal/cli/help"
+	"github.com/loci-memory/loci/internal/cli/opflags"
 	"github.com/loci-memory/loci/internal/cli/review"
 	"github.com/loci-memory/loci/internal/cli/transfer"
 	"github.com/loci-memory/loci/internal/cli/version"
@@ -162,7 +163,7 @@ func (p *program) addOperations(root *cobra.Command) {
 		if o.Exposure == op.BrowserOnly || o.Streams || o.Access == op.File { // attachment has commands of its own
 			continue
 		}
-		resource, _, _ := strings.Cut(o.Name, ".")
+		resource, verb, _ := strings.Cut(o.Name, ".")
 		g := groups[resource]
 		if g == nil {
 			g = command.Group(format.Kebab(resource), resourceSummary(resource))
@@ -170,13 +171,13 @@ func (p *program) addOperations(root *cobra.Command) {
 			groups[resource] = g
 			root.AddCommand(g)
 		}
-		g.AddCommand(p.opCommand(o))
+		g.AddCommand(p.opCommand(o, verb, opflags.New(o)))
 	}
 	if g := groups["agent"]; g != nil {
 		g.AddCommand(p.agentShow(), p.agentListen())
 	}
-	if g := groups["memory"]; g != nil && p.table.Op("memory.update") != nil {
-		g.AddCommand(edit.Command(edit.Options{Console: &p.Console, Open: p.openRecords}))
+	if o, g := p.table.Op("memory.update"), groups["memory"]; g != nil && o != nil {
+		g.AddCommand(p.moveCommand(o), edit.Command(edit.Options{Console: &p.Console, Open: p.openRecords}))
 	}
 	if list, decide := p.table.Op("session.candidates"), p.table.Op("session.review"); list != nil && decide != nil {
 		c := review.Command(review.Options{Console: &p.Console, List: list, Review: decide, Open: p.openRecords,

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,7 +22,17 @@ import (
 // setup connects the clients of other makers.
 func (p *program) setup() *cobra.Command {
 	return setup.Command(setup.Options{Console: &p.Console, DataDir: p.privateDir, Target: p.setupTarget,
-		Automatic: p.automatic})
+		Workspace: p.workspaceID, Automatic: p.automatic})
+}
+
+// workspaceID returns the id of the workspace that a text names on the target.
+func (p *program) workspaceID(ctx context.Context, text string) (loci.ID, error) {
+	r, end, err := p.openRecords(ctx)
+	if err != nil {
+		return "", err
+	}
+	id, err := r.Lists().ID(ctx, "workspace", loci.ID(text))
+	return id, cmp.Or(err, end())
 }
 
 // setupTarget returns the target as a client will find it. Flags count alone, so that no key is looked up for them.

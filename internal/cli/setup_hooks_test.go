@@ -85,12 +85,20 @@ func TestSetupNamesTheWorkspaceOfHooks(t *testing.T) {
 		func(*fakePolicies, context.Context, *identity.Actor, loci.GetWorkspace) (loci.OneWorkspace, error) {
 			return loci.OneWorkspace{Workspace: loci.Workspace{ID: fakeID, Name: "Lab"}}, nil
 		})
+	op.Add(d.table, "workspace.list", "GET /v1/workspaces", "List.", op.Account, op.NoTool,
+		func(*fakePolicies, context.Context, *identity.Actor, loci.ListWorkspaces) (loci.Workspaces, error) {
+			return loci.Workspaces{Workspaces: []loci.Workspace{{ID: fakeID, Name: "Lab"}}}, nil
+		})
 	const flag = "--workspace-id " + fakeID
 	d.expectRun(t, 0, `is off for the workspace "Lab". Until then nothing is kept. It is switched on by: `+
 		"loci auto set --enabled "+flag+" --local\n", strings.Fields("setup claude --hooks --local "+flag)...)
-	if text := d.file(t, ".claude/settings.json"); strings.Count(text, "hook claude --local "+flag+`"`) != 4 {
-		t.Error(text)
+	for range 2 {
+		if text := d.file(t, ".claude/settings.json"); strings.Count(text, "hook claude --local "+flag+`"`) != 4 {
+			t.Error(text)
+		}
+		d.expectRun(t, 0, "Nothing was changed", "setup", "claude", "--hooks", "--local", "--workspace-id", "lab")
 	}
+	d.expectRun(t, 1, `there are "Lab"`, "setup", "claude", "--hooks", "--local", "--workspace-id", "Lob")
 	d.expectRun(t, 0, `is on for the workspace "Lab".`, strings.Fields("setup claude --hooks --yes "+flag)...)
 	if len(policies.set) != 1 || policies.set[0].WorkspaceID != fakeID {
 		t.Errorf("%+v", policies.set)

@@ -126,8 +126,7 @@ func TestSetupRejectsWhatItCannotWrite(t *testing.T) {
 
 		"setup claude --workspace-id " + fakeID:                  "is for --hooks",
 		"setup --workspace-id " + fakeID:                         "needs a client",
-		"setup claude --hooks --workspace-id 01890":              "the whole id of a workspace",
-		"setup claude --hooks --workspace-id=":                   "the whole id of a workspace",
+		"setup claude --hooks --workspace-id=":                   "the name or id of a workspace",
 		"setup claude --hooks --remove --workspace-id " + fakeID: "of any workspace",
 	} {
 		d := newTestTerminal(t)

@@ -66,7 +66,8 @@ func (r Reader) candidate(ctx context.Context, text string) (Record, error) {
 	return own, err
 }
 
-// defaultWorkspace returns the only team of the caller, in which its own agents are too, or else the personal workspace.
+// defaultWorkspace returns the only team of the caller, in which its own agents are too, or else the personal
+// workspace.
 func (r Reader) defaultWorkspace(ctx context.Context) (id loci.ID, err error) {
 	var personal, teams []loci.ID
 	for w, err := range r.List(ctx, r.Table.Op("workspace.list"), nil) {

@@ -64,7 +64,8 @@ var answers = map[string]string{
 // newReader returns a reader of answers, which counts the pages that it reads, and an operation with ids.
 func newReader() (r Reader, o *op.Op, pages map[string]int) {
 	table := &op.Table{}
-	o = op.Add(table, "session.moderate", "POST /sessions/{sessionId}/moderate", "Decide.", op.Account, op.NoTool, fakeService.moderate).Op
+	o = op.Add(table, "session.moderate", "POST /sessions/{sessionId}/moderate", "Decide.", op.Account, op.NoTool,
+		fakeService.moderate).Op
 	for name := range answers {
 		op.Add(table, name, "GET /"+name, "List.", op.Account, op.NoTool, fakeService.list)
 	}

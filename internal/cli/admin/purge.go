@@ -33,8 +33,8 @@ func (c commands) purgeMemory() *cobra.Command {
 			"workspaces; it\n" +
 			"counts documents of the keyword index, and rows of its log of changes, of which some may hold such " +
 			"words." + purgeNotes,
-		Example: "loci admin memory purge 3f9c2a7b\nloci admin memory purge " +
-			"3f9c2a7b --yes --json\nloci admin memory purge --deleted --yes",
+		Example: "loci admin memory purge 01a228db-f712-73b1-bb99-837db95c4956 --yes\n" +
+			"loci admin memory purge --deleted --yes",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 1 != deleted && len(args) < 2 {
 				return nil
@@ -52,16 +52,26 @@ func (c commands) purgeMemory() *cobra.Command {
 }
 
 func (c commands) purgeWorkspace() *cobra.Command {
+	var id loci.ID // of the workspace, once it is found
 	return c.purge(&cobra.Command{
-		Use:   "purge ID",
+		Use:   "purge WORKSPACE",
 		Short: "Erase a team workspace with all its records",
 		Long: "Erases a team workspace with its atlases, memories, members and invitations. A personal workspace " +
-			"goes with its user." + purgeNotes,
-		Example: "loci admin workspace purge 3f9c2a7b\nloci admin workspace purge " +
-			"3f9c2a7b --yes",
-		Args: command.ExactArgs("ID"),
+			"goes with its user. WORKSPACE is its name, its id, or 8 characters or more at the beginning or end of " +
+			"the id." + purgeNotes,
+		Example: "loci admin workspace purge Crew\nloci admin workspace purge 3f9c2a7b --yes",
+		Args:    command.ExactArgs("WORKSPACE"),
 	}, func(ctx context.Context, a *server.Admin, args []string, yes bool) (fmt.Stringer, error) {
-		return a.Purger.PurgeWorkspace(ctx, loci.ID(args[0]), yes)
+		if id == "" {
+			w, err := findWorkspace(ctx, a, args[0])
+			if err != nil {
+				return nil, err
+			}
+			if id = w.ID; w.Name != "" { // the question names it
+				args[0] = fmt.Sprintf("%q (%s)", format.StripControl(w.Name, false), w.ID)
+			}
+		}
+		return a.Purger.PurgeWorkspace(ctx, id, yes)
 	})
 }
 

@@ -5,7 +5,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/cli/command"
+	"github.com/loci-memory/loci/internal/resolve"
 	"github.com/loci-memory/loci/internal/server"
 )
 
@@ -27,16 +29,38 @@ func (c commands) listWorkspaces() *cobra.Command {
 
 func (c commands) showWorkspace() *cobra.Command {
 	return c.adminCommand(&cobra.Command{
-		Use:   "show ID",
+		Use:   "show WORKSPACE",
 		Short: "Show a workspace with its members and atlases",
 		Long: "Shows a workspace with its members and their roles, its atlases, and the number of pending " +
-			"invitations. ID is the id of the\nworkspace (loci admin workspace list), or at least its first 8 " +
-			"characters. It shows no text of a memory.",
-		Example: "loci admin workspace show 3f9c2a7b\n" +
+			"invitations. WORKSPACE is its name, its id\n(loci admin workspace list), or 8 characters or more at the " +
+			"beginning or end of the id. It shows no text of a memory.",
+		Example: "loci admin workspace show Crew\n" +
 			"loci admin workspace show 3f9c2a7b --json",
-		Args: command.ExactArgs("ID"),
+		Args: command.ExactArgs("WORKSPACE"),
 	}, func(ctx context.Context, a *server.Admin, args []string) (adminResult, error) {
-		w, err := a.ShowWorkspace(ctx, args[0])
+		found, err := findWorkspace(ctx, a, args[0])
+		if err != nil {
+			return adminResult{}, err
+		}
+		w, err := a.ShowWorkspace(ctx, string(found.ID))
 		return adminResult{shown: w}, err
+	})
+}
+
+// findWorkspace returns the workspace of all users that a text names. A whole id is not looked up.
+func findWorkspace(ctx context.Context, a *server.Admin, text string) (resolve.Record, error) {
+	if loci.ID(text).Valid() {
+		return resolve.Record{ID: loci.ID(text)}, nil
+	}
+	return resolve.Find("workspace", text, func(yield func(resolve.Record, error) bool) {
+		all, err := a.ListWorkspaces(ctx, "")
+		if err != nil {
+			yield(resolve.Record{}, err)
+		}
+		for _, w := range all.Workspaces {
+			if !yield(resolve.Record{ID: w.ID, Name: w.Name, Status: string(w.Status)}, nil) {
+				return
+			}
+		}
 	})
 }

@@ -92,7 +92,8 @@ func (o Options) edit(ctx context.Context, r records.Reader, text loci.ID, yes b
 
 // Text lets the person edit the text of a record, shows the change, asks, and stores it. The file with the text is
 // removed once the text is stored, or is unchanged.
-func Text(ctx context.Context, c *console.Console, name, before string, yes bool, store func(after string) error) error {
+func Text(ctx context.Context, c *console.Console, name, before string, yes bool,
+	store func(after string) error) error {
 	path, err := writeFile(before)
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/loci-memory/loci/internal/capture"
 	"github.com/loci-memory/loci/internal/capture/delivery"
 	"github.com/loci-memory/loci/internal/capture/spool"
+	"github.com/loci-memory/loci/internal/op"
 )
 
 // The times of a collector.
@@ -101,19 +103,29 @@ func (c *Collector) couriers(stateDir string, workspace loci.ID) func() (*delive
 
 // courier returns a courier with its files in the folder of the target.
 func (t *Target) courier(stateDir string, workspace loci.ID) (*delivery.Courier, error) {
-	c, err := delivery.New(filepath.Join(stateDir, "spool", t.SpoolName(workspace)), t.Open)
+	open := t.Open
+	if workspace != "" && !workspace.Valid() {
+		open = func(ctx context.Context) (op.Caller, error) {
+			caller, err := t.Open(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return t.ByName(caller), nil
+		}
+	}
+	c, err := delivery.New(filepath.Join(stateDir, "spool", t.SpoolName(workspace)), open)
 	if err == nil {
 		c.Workspace, c.AsAgent = workspace, t.AsAgent
 	}
 	return c, err
 }
 
-// SpoolName names the spool of a workspace.
+// SpoolName names the spool of a workspace, which has an id or a name in any letter case.
 func (t *Target) SpoolName(workspace loci.ID) string {
 	if workspace == "" {
 		return t.Folder
 	}
-	sum := sha256.Sum256([]byte(workspace))
+	sum := sha256.Sum256([]byte(strings.ToLower(string(workspace))))
 	return t.Folder + "-" + hex.EncodeToString(sum[:4])
 }
 

@@ -24,6 +24,8 @@ type Target struct {
 	Flags func() []string
 	// Open returns the caller of its operations. It is called within the time of a delivery.
 	Open func(context.Context) (op.Caller, error)
+	// ByName returns a caller that takes names of workspaces for their ids.
+	ByName func(op.Caller) op.Caller
 	// Wait returns once no sign-in is being renewed: the end of the process would lose it. It may be nil.
 	Wait func()
 }
@@ -55,7 +57,7 @@ func Command(o Options) *cobra.Command {
 			"error.",
 		Example: "loci hook claude < payload.json\n" +
 			`loci hook codex '{"type": "agent-turn-complete", ...}'` + "\n" +
-			"loci hook pi --workspace-id 0198c0de-0000-7000-8000-000000000001 < payload.json\n" +
+			"loci hook pi --workspace-id Crew < payload.json\n" +
 			"loci doctor",
 		Args:      cobra.ArbitraryArgs,
 		ValidArgs: capture.Agents(),

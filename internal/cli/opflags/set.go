@@ -22,13 +22,16 @@ type Set struct {
 	op    *op.Op
 	args  []*spec // the ids of the path, then a required query
 	flags []*spec
+
+	several bool  // several records
+	target  *spec // the flag that a move needs
 }
 
 // Confirm is the flag of operations that need a confirmation. Commands ask, or take --yes, in its place: it is hidden.
 const Confirm = "confirm"
 
-// TakesSeveral reports whether a command takes several records, as one that deletes a record by its id does.
-func (f *Set) TakesSeveral() bool { return f.op.Method == "DELETE" && len(f.args) == 1 }
+// TakesSeveral reports whether a command takes several records.
+func (f *Set) TakesSeveral() bool { return f.several }
 
 // RecordID returns the id of the record that an input of a command for several records names.
 func RecordID(o *op.Op, input []byte) (id loci.ID) {
@@ -58,6 +61,7 @@ func New(o *op.Op) *Set {
 		}
 	}
 	slices.SortStableFunc(f.args, func(a, b *spec) int { return argOrder(o, a) - argOrder(o, b) })
+	f.several = o.Method == "DELETE" && len(f.args) == 1
 	return f
 }
 
@@ -67,8 +71,17 @@ func (f *Set) Only(fields ...string) *Set {
 	return f
 }
 
-// argsOf returns the arguments of a command line with n of them: without the first one that the command finds, unless all
-// are given.
+// Moving returns the set of a command that moves several records: with the one flag of a field, which is required and
+// has another name.
+func (f *Set) Moving(field, flag string) *Set {
+	f.Only(field)
+	f.target, f.several = f.flags[0], true
+	f.target.flag, f.target.Required, f.target.Description = flag, true, "Where to move them: a name or an id"
+	return f
+}
+
+// argsOf returns the arguments of a command line with n of them: without the first one that the command finds, unless
+// all are given.
 func (f *Set) argsOf(n int) []*spec {
 	if len(f.args) > 0 && f.args[0].found && n < len(f.args) {
 		return f.args[1:]
@@ -316,10 +329,13 @@ func (f *Set) checkArgs(cmd *cobra.Command, args []string) error {
 	for _, s := range f.argsOf(len(args)) {
 		words = append(words, "<"+s.flag+">")
 	}
-	if f.TakesSeveral() && len(args) > 1 {
-		return nil
+	var err error
+	if !f.TakesSeveral() || len(args) < 2 {
+		err = command.ExactArgs(words...)(cmd, args)
 	}
-	err := command.ExactArgs(words...)(cmd, args)
+	if err == nil && f.target != nil && f.target.values == nil { // the operation does not require it
+		return command.Missing(cmd, "--"+f.target.flag)
+	}
 	if err == nil || len(args) <= len(words) {
 		return err
 	}

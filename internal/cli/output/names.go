@@ -1,6 +1,7 @@
 package output
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -11,10 +12,14 @@ import (
 
 // formatSimilar returns the similar memories of an answer in one line.
 func (p *Printer) formatSimilar(raw json.RawMessage) string {
-	var list []loci.Similarity
+	var list []struct {
+		loci.Similarity
+		MemoryID loci.ID `json:"memoryId"` // of a candidate, which has no titles of others
+	}
 	_ = json.Unmarshal(raw, &list) // an answer of another shape has none
 	texts := make([]string, len(list))
 	for i, s := range list {
+		s.ID = cmp.Or(s.ID, s.MemoryID)
 		texts[i] = fmt.Sprintf("%s (%v)", s.ID, s.Score)
 		if s.Title != "" {
 			texts[i] = fmt.Sprintf("%q (%s, %v)", s.Title, s.ID, s.Score)

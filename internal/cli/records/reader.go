@@ -48,6 +48,18 @@ func Do[Out any](ctx context.Context, r Reader, name string, in any) (out Out, e
 	return out, json.Unmarshal(raw, &out)
 }
 
+// Named is a Caller that takes names and parts of ids for ids.
+type Named struct{ Reader }
+
+// Call replaces the names in the input, and runs the operation.
+func (n Named) Call(ctx context.Context, o *op.Op, c *op.Call, a op.Args) ([]byte, error) {
+	input, err := n.Lists().Expand(ctx, o, a.JSON)
+	if err != nil {
+		return nil, err
+	}
+	return n.Caller.Call(ctx, o, c, op.Args{JSON: input})
+}
+
 // call runs an operation as a separate call.
 func (r Reader) call(ctx context.Context, o *op.Op, input []byte) ([]byte, error) {
 	c := &op.Call{Transport: "command", RequestID: cmp.Or(r.RequestID, string(loci.NewID(time.Now())))}

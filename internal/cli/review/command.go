@@ -54,9 +54,9 @@ func Command(o Options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "review",
 		Short: "Decide which candidates of sessions become memories",
-		Long: "Shows the candidates that wait, one after another, each with its session and with the memories that it " +
-			"is similar to. You keep it, keep it in place of such a memory, edit it in $VISUAL or $EDITOR, dismiss " +
-			"it, or skip it, and can undo each decision.\n\n" +
+		Long: "Shows the candidates that wait, one after another, each with its session and with the memories that " +
+			"it is similar to. You keep it, keep it in place of such a memory, edit it in $VISUAL or $EDITOR, " +
+			"dismiss it, or skip it, and can undo each decision.\n\n" +
 			"Flags decide without a terminal. Without flags and a terminal, and with --json, it lists the candidates " +
 			"that wait.",
 	}
@@ -217,11 +217,12 @@ func replacement(ctx context.Context, r records.Reader, text string) (in loci.Mo
 // candidateOf reads the candidate that an input names.
 func candidateOf(ctx context.Context, r records.Reader, in loci.ModerateCandidate) (c loci.Candidate, err error) {
 	list := loci.ListCandidates{SessionID: in.SessionID}
-	for c, err := range loci.AllItems(loci.Paging{Limit: 100}, func(p loci.Paging) ([]loci.Candidate, loci.Page, error) {
+	read := func(p loci.Paging) ([]loci.Candidate, loci.Page, error) {
 		list.Paging = p
 		page, err := records.Do[loci.Candidates](ctx, r, "session.candidates", list)
 		return page.Candidates, page.Page, err
-	}) {
+	}
+	for c, err := range loci.AllItems(loci.Paging{Limit: 100}, read) {
 		if err != nil || c.ID == in.CandidateID {
 			return c, err
 		}
@@ -229,7 +230,7 @@ func candidateOf(ctx context.Context, r records.Reader, in loci.ModerateCandidat
 	return c, loci.NewError(loci.CodeNotFound)
 }
 
-// replaceable returns the memories that a candidate can replace: the one that it names, and those that it is similar to.
+// replaceable returns the memories that a candidate can replace: the one that it names, and those similar to it.
 func replaceable(c loci.Candidate) (ids []loci.OptionalID) {
 	for _, m := range append([]loci.SimilarToMemory{{MemoryID: c.Replaces}}, c.Similar...) {
 		if id := loci.OptionalID(m.MemoryID); id != "" && !slices.Contains(ids, id) {

@@ -158,7 +158,8 @@ func (x *dialog) act(ctx context.Context, answer string) (changed bool, err erro
 				return err
 			}
 			at := x.at
-			x.done = append(x.done, step{at, func(ctx context.Context) error { return x.setContent(ctx, at, c.Content) }})
+			undo := func(ctx context.Context) error { return x.setContent(ctx, at, c.Content) }
+			x.done = append(x.done, step{at, undo})
 			return nil
 		})
 	case isWord(action, "undo") && len(x.done) > 0:
@@ -178,7 +179,7 @@ func (x *dialog) act(ctx context.Context, answer string) (changed bool, err erro
 // help explains the answers.
 const help = "answer with a word or its first letter:\n" +
 	"  keep     make a memory of it\n" +
-	"  replace  make a memory of it in place of the memory below it; with several, replace 2 means the second\n" +
+	"  replace  the same, in place of the memory below it (replace 2: of the second)\n" +
 	"  edit     change its text in your editor\n" +
 	"  dismiss  make no memory of it\n" +
 	"  skip     let it wait\n" +
@@ -233,6 +234,8 @@ func (x *dialog) replaced(ctx context.Context, c loci.Candidate, which string) (
 		return old[n-1], nil
 	case which == "" && len(old) == 1:
 		return old[0], nil
+	case which == "" && len(old) == 0:
+		return "", errors.New("it is similar to no memory: name one, as in replace ID")
 	case which == "":
 		return "", errors.New("name the memory: replace 1 for the first one below it, or replace ID")
 	}
@@ -250,8 +253,8 @@ func (x *dialog) show(ctx context.Context) error {
 	if len(c.Tags) > 0 {
 		about += ", tags " + strings.Join(c.Tags, ", ")
 	}
-	session := cmp.Or(x.sessions[c.SessionID], string(c.SessionID))
-	about += fmt.Sprintf(", from the session %q", format.StripControl(session, false))
+	session := format.StripControl(cmp.Or(x.sessions[c.SessionID], string(c.SessionID)), false)
+	about += fmt.Sprintf(", from the session %q", cut(session, maxSession))
 	if c.Status == loci.CandidateReverted {
 		about += ", kept and undone"
 	}
@@ -280,8 +283,19 @@ func (x *dialog) show(ctx context.Context) error {
 	return err
 }
 
-// maxSimilar is how many characters of a similar memory are shown.
-const maxSimilar = 400
+// How many characters of a session's title and of a similar memory are shown.
+const (
+	maxSession = 40
+	maxSimilar = 400
+)
+
+// cut returns a text, or its beginning where it has more than n characters.
+func cut(text string, n int) string {
+	if utf8.RuneCountInString(text) <= n {
+		return text
+	}
+	return strings.TrimSpace(string([]rune(text)[:n-1])) + "…"
+}
 
 // memory describes a memory that the candidate can replace.
 func (x *dialog) memory(c loci.Candidate, number int, m loci.Memory, width int) string {
@@ -291,16 +305,13 @@ func (x *dialog) memory(c loci.Candidate, number int, m loci.Memory, width int) 
 			how = fmt.Sprintf("%.0f %% similar to", s.Score*100)
 		}
 	}
-	text := format.StripControl(strings.TrimSpace(m.Content), true)
-	if utf8.RuneCountInString(text) > maxSimilar {
-		text = strings.TrimSpace(string([]rune(text)[:maxSimilar])) + "…"
-	}
+	text := cut(format.StripControl(strings.TrimSpace(m.Content), true), maxSimilar)
 	status := ""
 	if m.Status != loci.MemoryActive {
 		status = ", " + string(m.Status)
 	}
-	return fmt.Sprintf("%d. %s the memory %s%s\n%s", number, how, format.ShortID(string(m.ID), format.MinShortID), status,
-		indented(text, width))
+	id := format.ShortID(string(m.ID), format.MinShortID)
+	return fmt.Sprintf("%d. %s the memory %s%s\n%s", number, how, id, status, indented(text, width))
 }
 
 // indented returns a text whose lines are indented, and broken between words where they are longer than the terminal.

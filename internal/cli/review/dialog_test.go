@@ -102,7 +102,8 @@ func newReview(in string) (o Options, r records.Reader, s *fakeServer, out, scre
 	add[loci.ModerateCandidates, loci.ModerationResults](t, "session.review", "POST /review")
 	add[loci.ModerateCandidate, loci.ModeratedCandidate](t, "session.moderate",
 		"POST /sessions/{sessionId}/candidates/{candidateId}/moderate")
-	add[loci.EditCandidate, loci.OneCandidate](t, "session.edit", "PATCH /sessions/{sessionId}/candidates/{candidateId}")
+	add[loci.EditCandidate, loci.OneCandidate](t, "session.edit",
+		"PATCH /sessions/{sessionId}/candidates/{candidateId}")
 	s = &fakeServer{candidates: map[loci.ID]*loci.Candidate{}}
 	for i := range 3 {
 		c := &loci.Candidate{ID: loci.ID(fmt.Sprint(candidate, i+1)), SessionID: session, Status: loci.CandidatePending,
@@ -146,8 +147,8 @@ func TestDialogDecides(t *testing.T) {
 			!strings.Contains(screen.String(), c.shows) || !strings.HasPrefix(out.String(), c.summary) {
 			t.Errorf("%s: %v, %q %s%s", c.answers, err, got, out, screen)
 		}
-		if strings.Contains(screen.String(), "\x1b[31m") || !strings.Contains(screen.String(), `the session "Ship [31mit"`) {
-			t.Errorf("%s shows %q", c.answers, screen)
+		if text := screen.String(); strings.Contains(text, "\x1b[31m") || !strings.Contains(text, `"Ship [31mit"`) {
+			t.Errorf("%s shows %q", c.answers, text)
 		}
 	}
 }
@@ -159,7 +160,7 @@ func TestFlagsDecide(t *testing.T) {
 		"--keep 000000c1,000000c2 --dismiss 000000c3 --undo " + candidate + "1": "compile 2, dismiss 1, revert 1",
 		"--replace 000000c2":                          `compile 2 "` + memory + `1"`,
 		"--replace 000000c3=000000e2 --keep 000000c1": `compile 1, compile 3 "` + memory + `2"`,
-		"--replace 000000c1":                          "is similar to 0 memories: name the memory that it replaces: --replace ",
+		"--replace 000000c1":                          "is similar to 0 memories: name the memory that it replaces: ",
 		"--replace 000000c3 --keep 000000c1":          "is similar to 2 memories",
 		"--keep 000000c1 --dismiss 000000c9":          "No candidate has an id",
 		"--keep 000000c1 --session-id 00000001":       "leave out the filters",

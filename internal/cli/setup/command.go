@@ -31,6 +31,8 @@ type Options struct {
 	Console *console.Console
 	DataDir func() (string, error) // the folder of Loci for this person; it is made
 	Target  func() (Target, error) // of the commands, with the flags
+	// Workspace returns the id of the workspace that a text names.
+	Workspace func(ctx context.Context, text string) (loci.ID, error)
 	// Automatic returns the automatic memory of the workspace to which hooks deliver, "" for the personal one, or nil
 	// where the target has none.
 	Automatic func(ctx context.Context, workspace loci.ID) (*Automatic, error)
@@ -74,7 +76,7 @@ func Command(o Options) *cobra.Command {
 			"loci setup vscode --project --dry-run\n" +
 			"loci setup claude --remove\n" +
 			"loci setup claude --hooks\n" +
-			"loci setup codex --hooks --workspace-id 0198c0de-0000-7000-8000-000000000001\n" +
+			"loci setup codex --hooks --workspace-id Crew\n" +
 			"loci setup zed --hooks -- claude-agent-acp\n" +
 			"loci setup claude --remove --hooks",
 		Args:      oneClient,
@@ -88,6 +90,13 @@ func Command(o Options) *cobra.Command {
 			c := setup.Lookup(args[0])
 			if err := f.check(c); err != nil {
 				return err
+			}
+			if f.scoped && !isWorkspaceID(f.workspace) { // hooks keep the id, which no renaming changes
+				id, err := o.Workspace(cmd.Context(), f.workspace)
+				if err != nil {
+					return err
+				}
+				f.workspace = string(id)
 			}
 			return o.change(cmd.Context(), c, f)
 		},
@@ -146,8 +155,8 @@ func (f flags) check(c *setup.Client) error {
 			"file, and loci hook uses the login")
 	case f.scoped && f.remove:
 		return command.UsageError("--remove removes the hooks of any workspace: leave out --workspace-id")
-	case f.scoped && !isWorkspaceID(f.workspace):
-		return command.UsageError("--workspace-id takes the whole id of a workspace: loci workspace list shows the ids")
+	case f.scoped && f.workspace == "":
+		return command.UsageError("--workspace-id takes the name or id of a workspace: loci workspace list shows them")
 	case f.named && !c.StartsAgent():
 		return command.UsageError("the hooks of " + c.Title + " have no name: leave out --name")
 	case len(f.agent) > 0 && (f.remove || !c.StartsAgent()):
