@@ -136,13 +136,7 @@ type Download struct {
 	ExpiresAt Time   `json:"expiresAt"`
 }
 
-// AttachmentIDs are the attachments that a call deletes.
-type AttachmentIDs []ID
-
-// Rule requires 1 to 100 ids.
-func (AttachmentIDs) Rule() Rule { return Rule{MinItems: 1, MaxItems: 100} }
-
 // DeleteAttachments is the input of attachment.delete.
 type DeleteAttachments struct {
-	AttachmentIDs AttachmentIDs `json:"attachmentIds" id:"attachment"`
+	AttachmentIDs BulkIDs `json:"attachmentIds" id:"attachment"`
 }

@@ -142,16 +142,10 @@ type ModeratedCandidate struct {
 	Memory    *Memory   `json:"memory,omitzero" jsonschema:"The memory that was made or archived"`
 }
 
-// CandidateIDs are the candidates of session.review.
-type CandidateIDs []ID
-
-// Rule requires 1 to 100 ids.
-func (CandidateIDs) Rule() Rule { return Rule{MinItems: 1, MaxItems: 100} }
-
 // ModerateCandidates is the input of session.review.
 type ModerateCandidates struct {
 	Action       ModerationAction `json:"action" jsonschema:"compile makes memories of them, revert undoes the last action"`
-	CandidateIDs CandidateIDs     `json:"candidateIds" id:"candidate" jsonschema:"At most 100"`
+	CandidateIDs BulkIDs          `json:"candidateIds" id:"candidate" jsonschema:"At most 100"`
 }
 
 // A ModerationResult is the result of a moderation for one candidate.

@@ -327,16 +327,16 @@ const (
 // Rule lists the actions.
 func (BulkAction) Rule() Rule { return Rule{Enum: enumValues(BulkArchive, BulkRestore, BulkDelete)} }
 
-// SessionIDs are the sessions of a bulk action.
-type SessionIDs []ID
+// BulkIDs are the records that a call changes, each for itself.
+type BulkIDs []ID
 
 // Rule requires 1 to 100 ids.
-func (SessionIDs) Rule() Rule { return Rule{MinItems: 1, MaxItems: 100} }
+func (BulkIDs) Rule() Rule { return Rule{MinItems: 1, MaxItems: 100} }
 
 // BulkSessions is the input of session.bulk.
 type BulkSessions struct {
 	Action     BulkAction `json:"action" jsonschema:"What to do to each of them"`
-	SessionIDs SessionIDs `json:"sessionIds" id:"session" jsonschema:"At most 100"`
+	SessionIDs BulkIDs    `json:"sessionIds" id:"session" jsonschema:"At most 100"`
 }
 
 // A BulkResult is the result of a bulk action for one record.

@@ -57,8 +57,7 @@ func TestIDsAreTagged(t *testing.T) {
 		eachField(in, func(_ reflect.Type, f reflect.StructField) {
 			name, tag := strings.ReplaceAll(cmp.Or(idNames[jsonName(f)], jsonName(f)), "_", ""), f.Tag.Get("id")
 			isID := slices.Contains([]reflect.Type{reflect.TypeFor[loci.ID](), reflect.TypeFor[*loci.OptionalID](),
-				reflect.TypeFor[loci.SessionIDs](), reflect.TypeFor[loci.CandidateIDs](),
-				reflect.TypeFor[loci.AttachmentIDs]()}, f.Type)
+				reflect.TypeFor[loci.BulkIDs]()}, f.Type)
 			if isID != (tag != "") ||
 				isID && !strings.HasSuffix(strings.TrimSuffix(strings.ToLower(name), "s"), tag+"id") {
 				t.Errorf("%s: %s of the input has the tag id:%q", o.Name, f.Name, tag)

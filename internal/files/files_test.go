@@ -281,7 +281,7 @@ func TestRunningDownloadEndsWithDeletion(t *testing.T) {
 	defer res.Body.Close()
 	testenv.Must(io.CopyN(io.Discard, res.Body, 1<<20))(t)
 	out := testenv.Must(s.Service.DeleteAttachments(t.Context(), s.Ann.Actor(),
-		loci.DeleteAttachments{AttachmentIDs: loci.AttachmentIDs{id}}))(t)
+		loci.DeleteAttachments{AttachmentIDs: loci.BulkIDs{id}}))(t)
 	if !out.Results[0].OK {
 		t.Fatal(out)
 	}

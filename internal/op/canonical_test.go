@@ -55,7 +55,7 @@ func TestSchemaIncludesEmbeddedFields(t *testing.T) {
 }
 
 type bulk struct {
-	SessionIDs loci.SessionIDs `json:"sessionIds" id:"session"`
+	SessionIDs loci.BulkIDs `json:"sessionIds" id:"session"`
 }
 
 func TestBoundOfOneIsSingular(t *testing.T) {

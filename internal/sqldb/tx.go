@@ -108,6 +108,25 @@ func withReason(reason string, err error) error {
 // retried, the functions of the failed attempt are dropped.
 func (t *Tx) OnCommit(f func()) { t.onCommit = append(t.onCommit, f) }
 
+// Attempt runs f in a savepoint. An error that isRefusal accepts undoes f and is the refusal: the transaction goes on.
+func (t *Tx) Attempt(isRefusal func(error) bool, f func() error) (refusal, err error) {
+	registered := len(t.onCommit)
+	if _, err := t.Exec(`SAVEPOINT attempt`); err != nil {
+		return nil, err
+	}
+	if err = f(); err != nil {
+		if !isRefusal(err) {
+			return nil, err
+		}
+		refusal, t.onCommit = err, t.onCommit[:registered]
+		if _, err := t.Exec(`ROLLBACK TO SAVEPOINT attempt`); err != nil {
+			return nil, err
+		}
+	}
+	_, err = t.Exec(`RELEASE SAVEPOINT attempt`)
+	return refusal, err
+}
+
 // Exec runs a statement and returns the number of rows that it changed.
 func (t *Tx) Exec(q string, args ...any) (int64, error) {
 	n, err := t.Conn.Exec(q, args)

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 
+	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store/accountdb"
@@ -59,6 +60,14 @@ func (t *Tx) ExpectComputations(n int) { scope.ExpectComputations(t, n) }
 func Compute[T any](t *Tx, bytes int, f func() T, key ...string) (T, error) {
 	return scope.Compute(t, bytes, f, key...)
 }
+
+// Bulk is scope.Bulk.
+func Bulk(t *Tx, ids []loci.ID, f func(i int, id loci.ID) error) ([]loci.BulkResult, error) {
+	return scope.Bulk(t, ids, f)
+}
+
+// IsRefusal is scope.IsRefusal.
+func IsRefusal(err error) bool { return scope.IsRefusal(err) }
 
 // System is sqldb.System with a SystemTx.
 func System[Out any](ctx context.Context, s *Store, reason string, f func(*SystemTx) (Out, error)) (Out, error) {

@@ -215,6 +215,6 @@ const withdrawTimeout = 10 * time.Second
 func (s *Session) withdraw(ctx context.Context, id loci.ID) {
 	ctx, end := context.WithTimeout(context.WithoutCancel(ctx), withdrawTimeout)
 	defer end()
-	_ = s.call(ctx, "attachment.delete", loci.DeleteAttachments{AttachmentIDs: loci.AttachmentIDs{id}},
+	_ = s.call(ctx, "attachment.delete", loci.DeleteAttachments{AttachmentIDs: loci.BulkIDs{id}},
 		&loci.BulkResults{})
 }

@@ -3,7 +3,6 @@ package file
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/gabriel-vasile/mimetype"
@@ -257,30 +256,18 @@ func (s *Service) DownloadAttachment(ctx context.Context, actor *identity.Actor,
 // DeleteAttachments deletes attachments, each for itself.
 func (s *Service) DeleteAttachments(ctx context.Context, actor *identity.Actor, in loci.DeleteAttachments) (
 	loci.BulkResults, error) {
-	return store.Write(ctx, s.Store, actor, func(tx *store.Tx) (loci.BulkResults, error) {
-		out := loci.BulkResults{Results: []loci.BulkResult{}}
-		if _, err := tx.Account(); err != nil {
-			return out, err
-		}
+	return store.Write(ctx, s.Store, actor, func(tx *store.Tx) (out loci.BulkResults, err error) {
 		if err := attachmentdb.LockMemories(tx, in.AttachmentIDs); err != nil {
 			return out, err
 		}
-		for i, id := range in.AttachmentIDs {
-			r := loci.BulkResult{ID: id, OK: true}
-			if slices.Contains(in.AttachmentIDs[:i], id) {
-				r = loci.BulkResult{ID: id, Code: loci.CodeNotFound} // deleted by this call
-			} else if a, err := attachmentdb.Open(tx, id); err == nil {
-				if err := a.Delete(); err != nil {
-					return out, err
-				}
-			} else if e := loci.AsError(err); e.Code == loci.CodeNotFound || e.Code == loci.CodeForbidden {
-				r = loci.BulkResult{ID: id, Code: e.Code}
-			} else {
-				return out, err
+		out.Results, err = store.Bulk(tx, in.AttachmentIDs, func(_ int, id loci.ID) error {
+			a, err := attachmentdb.Open(tx, id)
+			if err == nil {
+				err = a.Delete()
 			}
-			out.Results = append(out.Results, r)
-		}
-		return out, nil
+			return err
+		})
+		return out, err
 	})
 }
 

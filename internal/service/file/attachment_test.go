@@ -69,7 +69,7 @@ func TestFileOfMemoryFromAnnouncementToDeletion(t *testing.T) {
 			t.Errorf("the download is %q", b)
 		}
 		out := MustCall(t, w, CallerOwner, service.AttachmentDelete,
-			loci.DeleteAttachments{AttachmentIDs: loci.AttachmentIDs{a.ID, "nonsense", a.ID}})
+			loci.DeleteAttachments{AttachmentIDs: loci.BulkIDs{a.ID, "nonsense", a.ID}})
 		want := fmt.Sprintf("[{%s true } {nonsense false not_found} {%[1]s false not_found}]", a.ID)
 		testenv.Equal(t, fmt.Sprint(out.Results), want)
 		if _, _, err := w.Service.OpenDownload(t.Context(), a.ID); !loci.Is(err, loci.CodeNotFound) {
@@ -109,7 +109,7 @@ func TestEntityTagFollowsAttachments(t *testing.T) {
 		}
 		now = tag()
 		MustCall(t, w, CallerOwner, service.AttachmentDelete,
-			loci.DeleteAttachments{AttachmentIDs: loci.AttachmentIDs{a.ID}})
+			loci.DeleteAttachments{AttachmentIDs: loci.BulkIDs{a.ID}})
 		if tag() == now {
 			t.Error("the tag does not change with a deletion")
 		}
@@ -231,7 +231,7 @@ func TestArchivedMemoriesTakeNoFiles(t *testing.T) {
 	MustCall(t, w, CallerOwner, service.AtlasArchive, loci.ArchiveAtlas{AtlasID: atlas, Archived: &archived})
 	refused()
 	out := MustCall(t, w, CallerOwner, service.AttachmentDelete,
-		loci.DeleteAttachments{AttachmentIDs: loci.AttachmentIDs{kept.ID}}) // what takes away is allowed
+		loci.DeleteAttachments{AttachmentIDs: loci.BulkIDs{kept.ID}}) // what takes away is allowed
 	if !out.Results[0].OK {
 		t.Errorf("%v", out.Results)
 	}
@@ -298,7 +298,7 @@ func TestFilesAreUnavailableWithoutBucket(t *testing.T) {
 		w.Memory(t, w.Atlas(t, "Shelf"), "written meanwhile")
 	}
 	MustCall(t, w, CallerOwner, service.AttachmentDelete,
-		loci.DeleteAttachments{AttachmentIDs: loci.AttachmentIDs{kept.ID}})
+		loci.DeleteAttachments{AttachmentIDs: loci.BulkIDs{kept.ID}})
 	waittest.Until(t, func() bool {
 		bucket.mu.Lock()
 		defer bucket.mu.Unlock()
@@ -386,7 +386,7 @@ func TestRunningUploadEndsWithDeletion(t *testing.T) {
 	}()
 	testenv.Must(client.Write([]byte("he")))(t)
 	MustCall(t, w, CallerOwner, service.AttachmentDelete,
-		loci.DeleteAttachments{AttachmentIDs: loci.AttachmentIDs{a.ID}})
+		loci.DeleteAttachments{AttachmentIDs: loci.BulkIDs{a.ID}})
 	w.Clock.Advance(time.Second) // the next byte is checked
 	go client.Write([]byte("l")) // the next byte, of which there are two more
 	if err := <-ended; !loci.Is(err, loci.CodeNotFound) {

@@ -225,7 +225,7 @@ func (m *fileModel) get() {
 }
 
 func (m *fileModel) delete() {
-	ids := loci.AttachmentIDs{pickFrom(m, m.files, "file"), pickFrom(m, m.files, "file")}
+	ids := loci.BulkIDs{pickFrom(m, m.files, "file"), pickFrom(m, m.files, "file")}
 	out, code := attempt(m, (*service.Service).DeleteAttachments, loci.DeleteAttachments{AttachmentIDs: ids})
 	m.expect("delete", code, "")
 	for i, id := range ids {

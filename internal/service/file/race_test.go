@@ -72,7 +72,7 @@ func TestConfirmationRacesWithDeletion(t *testing.T) {
 						loci.GetAttachment{AttachmentID: a.ID})
 				case i%3 == 0:
 					err = Try(t, w, CallerOwner, service.AttachmentDelete,
-						loci.DeleteAttachments{AttachmentIDs: loci.AttachmentIDs{a.ID}})
+						loci.DeleteAttachments{AttachmentIDs: loci.BulkIDs{a.ID}})
 				case i%3 == 1:
 					err = Try(t, w, CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: m})
 				default:

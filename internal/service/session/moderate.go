@@ -87,29 +87,24 @@ func (s *Service) ModerateCandidate(ctx context.Context, actor *identity.Actor, 
 // the rest.
 func (s *Service) ModerateCandidates(ctx context.Context, actor *identity.Actor, in loci.ModerateCandidates) (
 	loci.ModerationResults, error) {
-	order := sortedPlaces(in.CandidateIDs)
 	return store.Write(ctx, s.Store, actor, func(tx *store.Tx) (loci.ModerationResults, error) {
-		out := loci.ModerationResults{Results: make([]loci.ModerationResult, len(order))}
-		tx.ExpectComputations(2 * len(order)) // the index entry and the bands of each text
-		if _, err := tx.Account(); err != nil {
-			return out, err
-		}
-		for _, i := range order {
-			id := in.CandidateIDs[i]
+		out := loci.ModerationResults{Results: make([]loci.ModerationResult, len(in.CandidateIDs))}
+		tx.ExpectComputations(2 * len(in.CandidateIDs)) // the index entry and the bands of each text
+		results, err := store.Bulk(tx, in.CandidateIDs, func(i int, id loci.ID) error {
 			x, err := sessiondb.OpenOf(tx, id, sessiondb.Manage, store.InAnyState)
-			var done loci.ModeratedCandidate
-			if err == nil {
-				done, err = moderate(tx, x, id, in.Action, nil)
+			if err != nil {
+				return err
 			}
-			r := &out.Results[i]
-			if r.BulkResult, err = bulkResult(id, err); err != nil {
-				return out, err
+			done, err := moderate(tx, x, id, in.Action, nil)
+			if err == nil && done.Memory != nil {
+				out.Results[i].MemoryID = done.Memory.ID
 			}
-			if done.Memory != nil {
-				r.MemoryID = done.Memory.ID
-			}
+			return err
+		})
+		for i, r := range results {
+			out.Results[i].BulkResult = r
 		}
-		return out, nil
+		return out, err
 	})
 }
 
@@ -117,7 +112,7 @@ func (s *Service) ModerateCandidates(ctx context.Context, actor *identity.Actor,
 var moderations = map[loci.ModerationAction]loci.SessionAction{loci.ModerationCompile: loci.ActionCompiled,
 	loci.ModerationDismiss: loci.ActionDismissed, loci.ModerationRevert: loci.ActionReverted}
 
-// moderate applies an action to a candidate of a session. It refuses before it writes.
+// moderate applies an action to a candidate of a session.
 func moderate(tx *store.Tx, x *sessiondb.Session, id loci.ID, action loci.ModerationAction,
 	supersede *loci.OptionalID) (out loci.ModeratedCandidate, err error) {
 	c, err := x.Candidate(id)
@@ -197,7 +192,7 @@ func replacedBy(tx *store.Tx, x *sessiondb.Session, c *loci.Candidate, supersede
 		return nil, nil
 	}
 	old, err := openReplaced(tx, x, c)
-	if supersede == nil && isRefusal(err) {
+	if supersede == nil && err != nil && store.IsRefusal(err) {
 		return nil, nil
 	}
 	return old, err
@@ -293,35 +288,4 @@ func archive(h *memorydb.Memory) (loci.Memory, error) {
 		return next, err
 	}
 	return h.Update(next, nil)
-}
-
-// sortedPlaces returns the places of ids in their order, so that concurrent calls lock rows in the same order.
-func sortedPlaces[S ~[]loci.ID](ids S) []int {
-	order := make([]int, len(ids))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(ids[i], ids[j]) })
-	return order
-}
-
-// isRefusal reports whether an error refuses an action to one record, and concerns no other one.
-func isRefusal(err error) bool {
-	if err == nil {
-		return false
-	}
-	switch loci.AsError(err).Code {
-	case loci.CodeNotFound, loci.CodeForbidden, loci.CodeStateConflict, loci.CodeInvalidQuery:
-		return true
-	}
-	return false
-}
-
-// bulkResult returns the result of an action to a record, or its error if that ends the call.
-func bulkResult(id loci.ID, err error) (loci.BulkResult, error) {
-	r := loci.BulkResult{ID: id, OK: err == nil}
-	if isRefusal(err) {
-		r.Code, err = loci.AsError(err).Code, nil
-	}
-	return r, err
 }

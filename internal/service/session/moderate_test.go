@@ -66,7 +66,7 @@ func TestRevertedCandidateIsCompiledAgain(t *testing.T) {
 		c := capture(t, w, byCid, s.ID, "the buoy is green")
 		first := moderate(t, w, byCid, c, loci.ModerationCompile, nil).Memory.ID
 		MustCall(t, w, byBob, service.SessionReview, loci.ModerateCandidates{Action: loci.ModerationRevert,
-			CandidateIDs: loci.CandidateIDs{c.ID}})
+			CandidateIDs: loci.BulkIDs{c.ID}})
 		testenv.Equal(t, w.Get(t, first).Status, loci.MemoryArchived, "reverted, its memory is")
 		again := moderate(t, w, byBob, c, loci.ModerationCompile, nil)
 		if again.Memory.ID != first || again.Memory.Status != loci.MemoryActive ||
@@ -222,7 +222,7 @@ func TestRefusedReviewChangesNothing(t *testing.T) {
 		MustCall(t, w, byAnn, service.MemorySupersede,
 			loci.SupersedeMemory{MemoryID: made, ReplacementMemoryID: newest})
 		got := MustCall(t, w, byBob, service.SessionReview, loci.ModerateCandidates{Action: loci.ModerationRevert,
-			CandidateIDs: loci.CandidateIDs{c.ID}}).Results[0]
+			CandidateIDs: loci.BulkIDs{c.ID}}).Results[0]
 		testenv.Equal(t, got.BulkResult, loci.BulkResult{ID: c.ID, Code: loci.CodeStateConflict}, "the result is")
 		if m := w.Get(t, loci.ID(old)); m.Status != loci.MemorySuperseded || m.SupersededBy != made {
 			t.Errorf("the first memory is %s by %s", m.Status, m.SupersededBy)

@@ -398,7 +398,7 @@ func TestSessionBesideDeletionOfAtlas(t *testing.T) {
 				case i == 5:
 					err = Try(t, w, CallerMember, service.SessionBulk, loci.BulkSessions{
 						Action:     []loci.BulkAction{loci.BulkArchive, loci.BulkRestore}[n%2],
-						SessionIDs: loci.SessionIDs{session, other}})
+						SessionIDs: loci.BulkIDs{session, other}})
 				}
 				if err != nil && !loci.Is(err, loci.CodeStateConflict) || n == 6 {
 					return err

@@ -176,19 +176,11 @@ func (s *Service) ArchiveSession(ctx context.Context, actor *identity.Actor,
 // BulkSessions archives, restores or deletes sessions. It does what can be done, and reports the rest.
 func (s *Service) BulkSessions(ctx context.Context, actor *identity.Actor,
 	in loci.BulkSessions) (loci.BulkResults, error) {
-	order := sortedPlaces(in.SessionIDs)
-	return store.Write(ctx, s.Store, actor, func(tx *store.Tx) (loci.BulkResults, error) {
-		out := loci.BulkResults{Results: make([]loci.BulkResult, len(in.SessionIDs))}
-		if _, err := tx.Account(); err != nil {
-			return out, err
-		}
-		for _, i := range order {
-			id, err := in.SessionIDs[i], error(nil)
-			if out.Results[i], err = bulkResult(id, bulkSession(tx, id, in.Action)); err != nil {
-				return out, err
-			}
-		}
-		return out, nil
+	return store.Write(ctx, s.Store, actor, func(tx *store.Tx) (out loci.BulkResults, err error) {
+		out.Results, err = store.Bulk(tx, in.SessionIDs, func(_ int, id loci.ID) error {
+			return bulkSession(tx, id, in.Action)
+		})
+		return out, err
 	})
 }
 

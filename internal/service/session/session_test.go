@@ -162,7 +162,7 @@ func TestManagersGovernSessionsOfMembers(t *testing.T) {
 		}
 		MustFail(t, w, byBob, service.SessionFinalize, loci.FinalizeSession{SessionID: s.ID}, loci.CodeForbidden)
 		results := MustCall(t, w, byBob, service.SessionBulk,
-			loci.BulkSessions{Action: loci.BulkDelete, SessionIDs: loci.SessionIDs{s.ID}}).Results
+			loci.BulkSessions{Action: loci.BulkDelete, SessionIDs: loci.BulkIDs{s.ID}}).Results
 		testenv.Equal(t, results[0].Code, loci.CodeForbidden, "a manager deletes it", results)
 		d := MustCall(t, w, byCid, service.SessionGet, loci.GetSession{SessionID: s.ID})
 		if h := d.History[0]; h.Action != loci.ActionCompiled || h.UserID != w.Bob.ID || h.MemoryID != out.Memory.ID {

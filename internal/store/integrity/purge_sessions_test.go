@@ -177,7 +177,7 @@ func TestPurgedUserLeavesNoByteOfSessions(t *testing.T) {
 		}
 		deleted := startSession(t, server, gone, crew, "Quinceberries")
 		testenv.Must(deleted.s.BulkSessions(ctx, gone, loci.BulkSessions{Action: loci.BulkDelete,
-			SessionIDs: loci.SessionIDs{deleted.id}}))(t)
+			SessionIDs: loci.BulkIDs{deleted.id}}))(t)
 		kept := startSession(t, server, bob, crew, "Stay")
 		analyze(t, d)
 		requireTraces(t, d, "mbrosial", "lummoxite", "ickerdoodle", "irlimagig", "uinceberr")
@@ -217,7 +217,7 @@ func TestPurgeDeletedErasesDeletedSessions(t *testing.T) {
 		b := startSession(t, server, ann, "", "Whirlimagigs")
 		b.event("said", loci.EventPrompt, "Hide the Snickerdoodles", nil)
 		testenv.Must(b.s.BulkSessions(ctx, ann, loci.BulkSessions{Action: loci.BulkDelete,
-			SessionIDs: loci.SessionIDs{b.id}}))(t)
+			SessionIDs: loci.BulkIDs{b.id}}))(t)
 		for _, apply := range []bool{false, true} {
 			if n, err := purge.New(operator).PurgeDeleted(ctx, apply); err != nil || n.Sessions != 1 {
 				t.Errorf("%v: %+v %v", apply, n, err)

@@ -14,26 +14,18 @@ import (
 // withSavepoint runs f. It returns the reason if the data are unreadable, and any other error as an error. Later
 // statements of the transaction still work.
 func (w *workspaceCheck) withSavepoint(f func() error) (reason string, err error) {
-	mark := func(q string) error {
-		if !w.t.Dialect.Postgres {
-			return nil // on SQLite the transaction survives a failed statement
+	isUnreadable := func(err error) bool {
+		if reason = sqldb.UnreadableReason(err); errors.Is(err, index.ErrCorrupt) {
+			reason = index.ErrCorrupt.Error()
 		}
-		_, err := w.t.Exec(q)
-		return err
+		return reason != ""
 	}
-	if err := mark(`SAVEPOINT attempt`); err != nil {
-		return "", err
+	if w.t.Dialect.Postgres {
+		_, err = w.t.Attempt(isUnreadable, f)
+	} else if err = f(); err != nil && isUnreadable(err) { // the transaction survives a failed statement
+		err = nil
 	}
-	if err = f(); err == nil {
-		return "", mark(`RELEASE SAVEPOINT attempt`)
-	}
-	if reason = sqldb.UnreadableReason(err); errors.Is(err, index.ErrCorrupt) {
-		reason = index.ErrCorrupt.Error()
-	}
-	if reason == "" {
-		return "", err
-	}
-	return reason, errors.Join(mark(`ROLLBACK TO SAVEPOINT attempt`), mark(`RELEASE SAVEPOINT attempt`))
+	return reason, err
 }
 
 // readInBatches calls f with batches of memories. If a batch cannot be read, it calls f with each memory alone, and
