@@ -11,7 +11,7 @@ import (
 // A Request is a search in a mode.
 type Request struct {
 	CacheOwner loci.ID // shares no cached query with another one
-	Text       string
+	Query      Query
 	Mode       loci.Mode
 
 	// Find answers a query from the database; it may be called twice.
@@ -21,7 +21,7 @@ type Request struct {
 // Run answers a request in its mode, or in the mode that is available. The automatic mode searches by keywords, and
 // adds vectors unless the keywords are strong.
 func (e *Searcher) Run(ctx context.Context, r Request) (Result, loci.SearchMeta, error) {
-	k := &modeRun{Searcher: e, Request: r, ctx: ctx, query: NewQuery(r.Text),
+	k := &modeRun{Searcher: e, Request: r, ctx: ctx,
 		meta: loci.SearchMeta{RequestedMode: r.Mode, Cache: loci.CacheNone}}
 	err := k.run()
 	k.meta.Candidates = loci.CandidateCounts{Keyword: k.result.KeywordCandidates, Semantic: k.result.SemanticCandidates}
@@ -37,7 +37,6 @@ type modeRun struct {
 	*Searcher
 	Request
 	ctx        context.Context
-	query      Query
 	embeddings []Embedding
 	result     Result
 	meta       loci.SearchMeta
@@ -48,7 +47,7 @@ func (k *modeRun) run() error {
 	case loci.ModeKeyword:
 		return k.find(loci.ResolvedKeyword)
 	case loci.ModeAuto:
-		k.query.MayFuse = true
+		k.Query.MayFuse = true
 		if err := k.find(loci.ResolvedKeyword); err != nil || k.meta.StrongKeyword {
 			return err
 		}
@@ -56,7 +55,7 @@ func (k *modeRun) run() error {
 			k.meta.ResolvedMode = loci.ResolvedKeywordFallback
 			return nil
 		}
-		k.query = k.query.WithPrevious(k.result)
+		k.Query = k.Query.WithPrevious(k.result)
 		return k.find(loci.ResolvedHybrid)
 	default:
 		if !k.embedQuery() {
@@ -68,7 +67,7 @@ func (k *modeRun) run() error {
 
 // find searches in a mode.
 func (k *modeRun) find(mode loci.ResolvedMode) (err error) {
-	q := k.query
+	q := k.Query
 	if mode == loci.ResolvedSemantic || mode == loci.ResolvedHybrid {
 		q.Embeddings, q.Hybrid = k.embeddings, mode == loci.ResolvedHybrid
 	}
@@ -110,7 +109,7 @@ func (k *modeRun) embedQuery() bool {
 }
 
 func (k *modeRun) embedWith(m *queryEmbedder) (v []float32, ok bool) {
-	v, known, err := m.embedding(k.ctx, queryKey{k.CacheOwner, k.Text}, k.Mode == loci.ModeSemantic)
+	v, known, err := m.embedding(k.ctx, queryKey{k.CacheOwner, k.Query.Text}, k.Mode == loci.ModeSemantic)
 	if known && k.meta.Cache == loci.CacheNone {
 		k.meta.Cache = loci.CacheEmbedding
 	}

@@ -18,6 +18,8 @@ func (m models) AcceptsVector([]float32) bool { return bool(m) }
 
 func (m models) ServesGeneration(string) bool { return bool(m) }
 
+var harbourWall = retrieve.NewQuery("harbour wall")
+
 func TestModeDecidesWhichRetrieversAnswer(t *testing.T) {
 	t.Parallel()
 	strong := retrieve.TopHit{QueryWords: 2, MatchedWords: 2, ScoreRatio: 3}
@@ -52,8 +54,8 @@ func TestModeDecidesWhichRetrieversAnswer(t *testing.T) {
 			e := retrieve.New(retrieve.Options{Embedder: c.embedder, Previous: &storetest.FakeEmbedder{Name: "former"},
 				EmbedTimeout: timeout, Models: c.accepts})
 			var searches []int
-			_, meta, err := e.Run(t.Context(), retrieve.Request{CacheOwner: "ann", Text: "harbour wall", Mode: c.mode,
-				Find: func(q retrieve.Query) (retrieve.Result, error) {
+			_, meta, err := e.Run(t.Context(), retrieve.Request{CacheOwner: "ann",
+				Query: harbourWall, Mode: c.mode, Find: func(q retrieve.Query) (retrieve.Result, error) {
 					searches = append(searches, len(q.Embeddings))
 					return retrieve.Result{TopHit: c.top}, nil
 				}})
@@ -74,7 +76,7 @@ func TestQueryVectorsAreCachedByOwner(t *testing.T) {
 		embedded int64
 		cache    loci.CacheLevel
 	}{{"ann", 1, loci.CacheNone}, {"ann", 1, loci.CacheEmbedding}, {"bob", 2, loci.CacheNone}} {
-		request := retrieve.Request{CacheOwner: c.owner, Text: "harbour wall", Mode: loci.ModeSemantic,
+		request := retrieve.Request{CacheOwner: c.owner, Query: harbourWall, Mode: loci.ModeSemantic,
 			Find: func(retrieve.Query) (retrieve.Result, error) { return retrieve.Result{}, nil }}
 		_, meta, err := e.Run(t.Context(), request)
 		if n := model.Embedded.Load(); err != nil || n != c.embedded || meta.Cache != c.cache {
@@ -88,7 +90,7 @@ func TestSearchErrorEndsTheRequest(t *testing.T) {
 	broken := errors.New("broken")
 	e := retrieve.New(retrieve.Options{})
 	find := func(retrieve.Query) (retrieve.Result, error) { return retrieve.Result{}, broken }
-	_, _, err := e.Run(t.Context(), retrieve.Request{Text: "harbour", Mode: loci.ModeAuto, Find: find})
+	_, _, err := e.Run(t.Context(), retrieve.Request{Query: harbourWall, Mode: loci.ModeAuto, Find: find})
 	if !errors.Is(err, broken) {
 		t.Errorf("the error is %v", err)
 	}

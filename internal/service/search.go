@@ -1,7 +1,6 @@
 package service
 
 import (
-	"cmp"
 	"context"
 	"time"
 
@@ -137,7 +136,7 @@ func (s *Service) highlights(f retrieve.Hit) []string {
 }
 
 // retrieve searches in a mode within a filter. Each of its searches is a transaction of its own. The map authors
-// receives the names of the authors, if it is not nil. A search of a long query waits until its user has its turn.
+// receives the names of the authors, if it is not nil. The analysis of a long query waits until its user has its turn.
 func (s *Service) retrieve(ctx context.Context, actor *identity.Actor, text loci.Query, mode loci.Mode,
 	f loci.MemoryFilter, authors map[loci.ID]string, seen retrieve.SeenSet,
 	limit int) (found retrieve.Result, meta loci.SearchMeta, err error) {
@@ -151,9 +150,9 @@ func (s *Service) retrieve(ctx context.Context, actor *identity.Actor, text loci
 			return s.searcher.Search(src, q, seen, limit)
 		})
 	}
-	refused := s.Store.Analyze(ctx, actor, func() {
-		found, meta, err = s.searcher.Run(ctx, retrieve.Request{CacheOwner: actor.CacheOwner(), Text: string(text),
-			Mode: mode, Find: find})
-	}, string(text))
-	return found, meta, cmp.Or(refused, err)
+	var q retrieve.Query
+	if err = s.Store.Analyze(ctx, actor, func() { q = retrieve.NewQuery(string(text)) }, string(text)); err != nil {
+		return found, meta, err
+	}
+	return s.searcher.Run(ctx, retrieve.Request{CacheOwner: actor.CacheOwner(), Query: q, Mode: mode, Find: find})
 }

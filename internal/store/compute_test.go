@@ -8,12 +8,15 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/memorydb"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 	"github.com/loci-memory/loci/internal/waittest"
 )
 
@@ -247,6 +250,49 @@ func TestLongTextsAreAnalyzedInTurns(t *testing.T) {
 		}
 		create("another short text")
 		searchKeywords(t, s, ann, "short text", loci.MemoryFilter{})
+	})
+}
+
+// A gatedModel reports each call, which then waits.
+type gatedModel struct {
+	*storetest.FakeEmbedder
+	called chan struct{}
+}
+
+func (m gatedModel) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	m.called <- struct{}{}
+	return m.FakeEmbedder.Embed(ctx, texts)
+}
+
+// TestSearchHasItsTurnForTheAnalysisAlone makes as many searches of long queries as have a turn at once. While they
+// wait for the model, another user's text is analyzed.
+func TestSearchHasItsTurnForTheAnalysisAlone(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		s := d.Open(t, store.Options{})
+		ann := user(t, s, "ann")
+		model := gatedModel{&storetest.FakeEmbedder{Name: "words", Gate: make(chan struct{})}, make(chan struct{})}
+		api := service.New(service.Options{Store: s, Clock: time.Now, Embedder: model, EmbedTimeout: time.Minute})
+		long := strings.Repeat("\ufdfa ", 950)
+		done := make(chan error, s.Analyses().Total())
+		for range cap(done) {
+			go func() {
+				_, err := api.SearchMemories(ctx, ann,
+					loci.SearchMemories{Query: loci.Query(long), Mode: loci.ModeSemantic})
+				done <- err
+			}()
+		}
+		for range cap(done) {
+			<-model.called
+		}
+		err := s.Analyze(ctx, &identity.Actor{UserID: "other"}, func() {}, long)
+		if err != nil || len(done) > 0 {
+			t.Errorf("%v, and %d searches ended before", err, len(done))
+		}
+		close(model.Gate)
+		for range cap(done) {
+			testenv.NoError(t, <-done)
+		}
 	})
 }
 
