@@ -90,11 +90,12 @@ func (s *connShare) read() {
 func (s *connShare) write(done bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.writing = !done; s.stalled && done {
+	took := s.writing // the part before, if any
+	if s.writing = !done; s.stalled && took {
 		s.move()
-		return
+	} else {
+		s.watch()
 	}
-	s.watch()
 }
 
 // move counts the connection for the user or network of its request alone.

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/loci-memory/loci/internal/httpapi"
@@ -171,6 +172,33 @@ func TestStalledCallsOfUsersCountForTheirNetwork(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestStallEndsWhenClientTakesMore writes a response whose client pauses. It counts for its network in the pauses
+// alone, of which the network may hold one.
+func TestStallEndsWhenClientTakesMore(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		network := limit.Subnet("192.0.2.1")
+		shares := limit.NewShares[limit.Key](8, 1)
+		s := newConnShare(shares.Add(limit.Key{}, nil))
+		defer s.end()
+		s.begin(network, false)
+		s.prove(limit.User("ann"))
+		for i, stalls := range []bool{false, true, false, true, true, false} {
+			s.write(false)
+			if stalls {
+				time.Sleep(2 * stallAfter)
+			}
+			synctest.Wait()
+			other := shares.TryAdd(network, time.Hour, nil)
+			testenv.Equal(t, other == nil, stalls, "part", i, "counts for the network")
+			if other != nil {
+				other.Remove()
+			}
+		}
+		s.write(true)
+	})
 }
 
 // TestTrustedProxyHasNoShareOfItsOwn compares the keys of connections from peers.
