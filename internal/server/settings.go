@@ -246,8 +246,11 @@ func flagOf(env string) string {
 	return strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(env, "LOCI_"), "_", "-"))
 }
 
+// A FlagError is an invalid value of a given flag.
+type FlagError struct{ error }
+
 // Load reads the settings. A given flag precedes a variable, which precedes loci.toml in the data folder, which
-// precedes the default. An empty value is an absent one. An error names the invalid value.
+// precedes the default. An empty value is an absent one. An error names the invalid value; a FlagError its flag.
 func Load(flags map[string]string, environ []string) (s Settings, warnings []string, err error) {
 	env := map[string]string{}
 	s.environ = map[string]string{}
@@ -299,7 +302,10 @@ func Load(flags map[string]string, environ []string) (s Settings, warnings []str
 			continue
 		}
 		if err := c.set(&s, v); err != nil {
-			return s, nil, fmt.Errorf("%s: %w", from, err)
+			if err = fmt.Errorf("%s: %w", from, err); flags[c.Flag] != "" {
+				err = FlagError{err}
+			}
+			return s, nil, err
 		}
 		if v != c.Default {
 			s.given[c.Flag] = v

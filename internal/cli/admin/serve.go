@@ -1,8 +1,8 @@
 package admin
 
 import (
+	"errors"
 	"fmt"
-	"maps"
 	"os/signal"
 	"slices"
 	"strings"
@@ -72,13 +72,9 @@ func (c commands) settings(cmd *cobra.Command, only ...string) func() (server.Se
 		for _, w := range warnings {
 			fmt.Fprintf(c.Err, "loci: warning: %s\n", w)
 		}
-		switch {
-		case err == nil:
-		case slices.ContainsFunc(slices.Collect(maps.Keys(given)), func(flag string) bool {
-			return strings.HasPrefix(err.Error(), "--"+flag+":")
-		}):
-			err = command.UsageError(err.Error())
-		default:
+		if bad, ok := errors.AsType[server.FlagError](err); ok {
+			err = command.UsageError(bad.Error())
+		} else if err != nil {
 			err = loci.Errorf(loci.CodeInvalidQuery, "%v", err)
 		}
 		return s, err
