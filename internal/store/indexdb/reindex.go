@@ -220,6 +220,12 @@ func currentUpdate(t *sqldb.Tx, workspace, rowID int64, analyzed analyzedText,
 		return u, false, err
 	}
 	home, found := homes[m.Atlas]
+	if !found { // it was moved before it was locked
+		if homes, err = lockAtlases(t, []int64{rowID}); err != nil {
+			return u, false, err
+		}
+		home, found = homes[m.Atlas]
+	}
 	if found && home == 0 && !m.IsDamaged {
 		return Deletion(rowID, 0, Counters{}), false, nil
 	}

@@ -21,14 +21,8 @@ func addDeletedAtlas(t *testing.T, s *store.Store, ann *identity.Actor, memories
 	t.Helper()
 	crew = team(t, s, ann, nil)
 	add(t, s, ann, crew, "the harbour is kept")
-	atlas = testenv.Must(store.Write(ctx, s, ann, func(tx *store.Tx) (loci.ID, error) {
-		w, err := tx.Workspace(crew, loci.RoleOwner, store.InAnyState)
-		if err != nil {
-			return "", err
-		}
-		a, err := w.AddAtlas(loci.Atlas{Name: "Wreck", Keywords: []string{}})
-		return a.ID, err
-	}))(t)
+	atlas = testenv.Must(newService(s).CreateAtlas(ctx, ann,
+		loci.CreateAtlas{Name: "Wreck", WorkspaceID: crew}))(t).Atlas.ID
 	for i := range memories {
 		testenv.Must(newService(s).CreateMemory(ctx, ann,
 			loci.CreateMemory{AtlasID: atlas, Content: loci.Content(fmt.Sprint("the wreck lies at fathom ", i))}))(t)

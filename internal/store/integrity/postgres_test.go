@@ -6,11 +6,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/integrity"
 	"github.com/loci-memory/loci/internal/store/purge"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // A lock stands for a large table: both make a statement slow.
@@ -41,39 +43,77 @@ func TestCountsOfWholeTablesHaveNoTimeout(t *testing.T) {
 	}
 }
 
-// A purgingDB deletes a memory after the first read of it without a lock in a write transaction.
-type purgingDB struct {
+// A racingDB runs race once, after a statement of a write transaction.
+type racingDB struct {
 	sqldb.DB
-	purge func()
+	after func(q string) bool
+	race  func()
 }
 
-type purgingConn struct {
+type racingConn struct {
 	sqldb.Conn
-	purge func()
+	db *racingDB
 }
 
-func (d *purgingDB) Write(ctx context.Context, user string, f func(sqldb.Conn) error) error {
-	return d.DB.Write(ctx, user, func(c sqldb.Conn) error { return f(purgingConn{c, d.purge}) })
+func (d *racingDB) Write(ctx context.Context, user string, f func(sqldb.Conn) error) error {
+	return d.DB.Write(ctx, user, func(c sqldb.Conn) error { return f(racingConn{c, d}) })
 }
 
-func (c purgingConn) QueryRow(q string, args []any, dest []any) error {
-	err := c.Conn.QueryRow(q, args, dest)
-	if c.purge != nil && strings.Contains(q, "FROM memories e WHERE e.id") && !strings.Contains(q, " FOR ") {
-		c.purge()
+func (c racingConn) QueryRow(q string, args []any, dest []any) error {
+	defer c.ended(q)
+	return c.Conn.QueryRow(q, args, dest)
+}
+
+func (c racingConn) Query(q string, args []any, f func(sqldb.Row) error) error {
+	defer c.ended(q)
+	return c.Conn.Query(q, args, f)
+}
+
+func (c racingConn) ended(q string) {
+	if race := c.db.race; race != nil && c.db.after(q) {
+		c.db.race = nil
+		race()
 	}
-	return err
+}
+
+// TestReindexLeavesOutAMemoryThatIsMovedAndDeleted moves a memory once its atlas is locked, and deletes the other one.
+func TestReindexLeavesOutAMemoryThatIsMovedAndDeleted(t *testing.T) {
+	t.Parallel()
+	d := storetest.NewPostgresDatabase(t) // SQLite has one writer
+	racing := &racingDB{after: func(q string) bool {
+		return strings.Contains(q, "FROM atlases a WHERE a.row_id IN (SELECT e.atlas")
+	}}
+	s := d.Open(t, store.Options{OneShot: true, Intercept: storetest.Intercept(racing, &racing.DB)})
+	ann := user(t, s, "ann")
+	crew := team(t, s, ann, nil)
+	add(t, s, ann, crew, "the harbour is kept")
+	moved := add(t, s, ann, crew, "the wreck is gone").ID
+	atlas := testenv.Must(newService(s).CreateAtlas(ctx, ann,
+		loci.CreateAtlas{Name: "Wreck", WorkspaceID: crew}))(t).Atlas.ID
+	flush(t, s, crew)
+	d.Exec(t, `UPDATE keyword_indexes SET analyzer = 0`)
+	racing.race = func() {
+		testenv.Must(newService(s).UpdateMemory(ctx, ann, loci.UpdateMemory{MemoryID: moved, AtlasID: atlas}))(t)
+		testenv.Must(newService(s).DeleteAtlas(ctx, ann, loci.DeleteAtlas{AtlasID: atlas}))(t)
+	}
+	testenv.NoError(t, s.Index().ReindexOutdated(ctx))
+	checkHealthy(t, s)
+	testenv.NoError(t, s.Eraser().EraseAll(ctx))
+	checkHealthy(t, s)
 }
 
 func TestRepairOfALinkLocksTheReplacement(t *testing.T) {
 	t.Parallel()
 	d := storetest.NewPostgresDatabase(t) // SQLite has one writer
-	purging := &purgingDB{}
-	s := d.Open(t, store.Options{Intercept: storetest.Intercept(purging, &purging.DB)})
+	racing := &racingDB{after: func(q string) bool {
+		return strings.Contains(q, "FROM memories e WHERE e.id") && !strings.Contains(q, " FOR ")
+	}}
+	s := d.Open(t, store.Options{Intercept: storetest.Intercept(racing, &racing.DB)})
 	ann := user(t, s, "ann")
 	old, next := add(t, s, ann, "", "the blue boat").ID, add(t, s, ann, "", "the red boat").ID
 	supersede(t, s, ann, old, next)
 	d.Write(t, `UPDATE memories SET supersedes = '[]'`)
-	purging.purge = func() { d.Exec(t, `DELETE FROM memories WHERE id = '`+string(next)+`'`) }
+	racing.race = func() { d.Exec(t, `DELETE FROM memories WHERE id = '`+string(next)+`'`) }
 	sum, err := integrity.New(s).Check(ctx, integrity.Options{Repair: true})
 	if err != nil || sum.Repaired == 0 {
 		t.Errorf("%+v, %v", sum, err)
