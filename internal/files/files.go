@@ -26,6 +26,8 @@ type Options struct {
 	Prefixes []string
 	// MaxTransfers is the most uploads and downloads at once; 0 is no limit.
 	MaxTransfers int
+	// TrustedProxies name the network of a client.
+	TrustedProxies httpapi.Proxies
 }
 
 type handler struct {
@@ -59,7 +61,7 @@ func (h handler) begin(r *http.Request, method string, stop func()) (a blob.Addr
 	limit.Prove(ctx, limit.Key{}) // an address is of no user
 	owner, err := h.Service.FileOwner(ctx, a.ID)
 	if err == nil {
-		t, err = h.limiter.begin(a.ID, owner, stop)
+		t, err = h.limiter.begin(a.ID, owner, limit.Subnet(h.TrustedProxies.ClientIP(r)), stop)
 	}
 	return a, t, err
 }

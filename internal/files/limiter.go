@@ -17,38 +17,53 @@ const stallTimeout = 10 * time.Second
 
 // busy refuses a transfer that finds no place.
 var busy = limit.Refusal{Name: "transfers of files", Code: loci.CodeUnavailable, RetryAfter: 5 * time.Second,
-	Message: "Too many files, or too many of one owner, are uploaded or downloaded at once: try again later."}
+	Message: "Too many files, or too many of one owner or network, are uploaded or downloaded at once: " +
+		"try again later."}
 
 // A limiter bounds the transfers that run at once. Each holds file descriptors beside its connection.
 type limiter struct {
-	attachments, owners *limit.Shares[loci.ID]
+	attachments, owners, networks *limit.Shares[limit.Key]
 }
 
-// newLimiter returns a limiter of transfers, of which one owner has a share; 0 is unbounded.
+// newLimiter returns a limiter of transfers, of which one owner has a share, and one network two: an address proves no
+// user. 0 is unbounded.
 func newLimiter(transfers int) limiter {
 	if transfers == 0 {
 		transfers = math.MaxInt
 	}
-	return limiter{limit.NewShares[loci.ID](math.MaxInt, maxOfAttachment),
-		limit.NewShares[loci.ID](transfers, limit.Share(transfers))}
+	share := limit.Share(transfers)
+	return limiter{limit.NewShares[limit.Key](math.MaxInt, maxOfAttachment),
+		limit.NewShares[limit.Key](transfers, share), limit.NewShares[limit.Key](math.MaxInt, 2*share)}
 }
 
-// A transfer holds a place of its attachment, and one of the owner of the workspace.
-type transfer [2]*limit.Holding[loci.ID]
+// A transfer holds a place of its attachment, one of the owner of the workspace, and one of the client's network.
+type transfer []*limit.Holding[limit.Key]
 
 // begin adds a transfer, or refuses it. The function stops one that has lost its place.
-func (l limiter) begin(attachment, owner loci.ID, stop func()) (t transfer, err error) {
-	if t[0] = l.attachments.TryAdd(attachment, stallTimeout, stop); t[0] == nil {
-		return t, busy.Error(busy.RetryAfter)
-	}
-	if t[1] = l.owners.TryAdd(owner, stallTimeout, stop); t[1] == nil {
-		t[0].Remove()
-		return t, busy.Error(busy.RetryAfter)
+func (l limiter) begin(attachment, owner loci.ID, network limit.Key, stop func()) (t transfer, err error) {
+	for _, x := range []struct {
+		of  *limit.Shares[limit.Key]
+		key limit.Key
+	}{{l.attachments, limit.User(attachment)}, {l.owners, limit.User(owner)}, {l.networks, network}} {
+		h := x.of.TryAdd(x.key, stallTimeout, stop)
+		if h == nil {
+			t.end()
+			return nil, busy.Error(busy.RetryAfter)
+		}
+		t = append(t, h)
 	}
 	return t, nil
 }
 
 // wait begins the wait for the client.
-func (t transfer) wait() { t[0].Wait(); t[1].Wait() }
+func (t transfer) wait() {
+	for _, h := range t {
+		h.Wait()
+	}
+}
 
-func (t transfer) end() { t[0].Remove(); t[1].Remove() }
+func (t transfer) end() {
+	for _, h := range t {
+		h.Remove()
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/limit"
 	"github.com/loci-memory/loci/internal/testenv"
 )
 
@@ -20,9 +21,10 @@ func TestLimiterRefusesFurtherTransfers(t *testing.T) {
 	newID := func() loci.ID { return loci.NewID(time.Now()) }
 	one, ann := newID(), newID()
 	var begun []transfer
+	network := limit.Subnet("192.0.2.1")
 	begin := func(file, owner loci.ID, want bool) {
 		t.Helper()
-		x, err := l.begin(file, owner, func() { t.Error("a transfer is stopped") })
+		x, err := l.begin(file, owner, network, func() { t.Error("a transfer is stopped") })
 		if ok := err == nil; ok != want || !ok && (!loci.Is(err, loci.CodeUnavailable) ||
 			loci.AsError(err).RetryAfter != busy.RetryAfter) {
 			t.Fatalf("%v, want %v", err, want)
@@ -40,11 +42,16 @@ func TestLimiterRefusesFurtherTransfers(t *testing.T) {
 		begin(newID(), ann, true)
 	}
 	begin(newID(), ann, false)
-	for _, owner := range []loci.ID{newID(), newID(), newID()} {
+	for i, owner := range []loci.ID{newID(), newID(), newID()} {
+		if i == 1 {
+			begin(newID(), owner, false) // two owners hold the part of the network
+			network = limit.Subnet("198.51.100.1")
+		}
 		for range 16 {
 			begin(newID(), owner, true)
 		}
 	}
+	network = limit.Subnet("203.0.113.1")
 	begin(newID(), newID(), false)
 	begun[0].end()
 	begin(newID(), newID(), true)
@@ -64,7 +71,7 @@ func TestDownloadLosesPlaceWhenClientStalls(t *testing.T) {
 		owner, l, stopped := loci.NewID(time.Now()), newLimiter(16), make(chan string, 16)
 		server, listener := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			out := newPacedWriter(w, time.Now)
-			x, err := l.begin(loci.NewID(time.Now()), owner, out.stop)
+			x, err := l.begin(loci.NewID(time.Now()), owner, limit.Subnet("192.0.2.1"), out.stop)
 			if err != nil {
 				w.WriteHeader(http.StatusServiceUnavailable)
 				return

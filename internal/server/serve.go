@@ -284,7 +284,7 @@ func (x *instance) handler(transfers int) http.Handler {
 		ExtraRoutes: slices.Concat(web.Routes(web.Options{Table: table, Host: x.host, Service: x.service, Site: site,
 			Authorizer: authorization, Mail: x.Mail != nil}), authorization.Routes(), mcpServer.Routes(),
 			files.Routes(files.Options{Service: x.service.Files(), Log: x.log, Prefixes: rest.FilePrefixes,
-				MaxTransfers: transfers})),
+				MaxTransfers: transfers, TrustedProxies: x.TrustedProxies})),
 		ErrorPage:   web.ErrorPage(site),
 		OnUnmatched: x.metrics.countUnmatched, OnIgnoredProxy: x.metrics.countIgnoredProxy,
 		OmittedOps: omitted, Deprecations: x.deprecations,
