@@ -273,9 +273,7 @@ func TestAgentIsCreatedByValidHeaderOnly(t *testing.T) {
 	for _, c := range []op.Call{{ActorHeader: ""}, {ActorHeader: "other"}, {ActorHeader: op.ActorAgent,
 		AgentIDSent: true}} {
 		c.Credential = h.key.APIKey
-		if actor, err := h.Admit(t.Context(), service.MemoryList.Op, &c); err != nil || actor.AgentID != "" {
-			t.Errorf("%+v: %+v, %v", c, actor, err)
-		}
+		testenv.Equal(t, testenv.Must(h.Admit(t.Context(), service.MemoryList.Op, &c))(t).AgentID, "", c)
 	}
 	testenv.Equal(t, testenv.ErrorOf(h.Admit(t.Context(), nil, &op.Call{Credential: h.key.APIKey,
 		Transport: op.TransportMCP})), nil)

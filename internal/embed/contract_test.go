@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/loci-memory/loci/internal/testenv"
 	"github.com/loci-memory/loci/internal/vector"
 )
 
@@ -86,9 +87,7 @@ func checkContract(t *testing.T, e vector.Embedder) {
 		embedOne(t, e, texts[:1])
 	})
 	t.Run("no texts have no vectors", func(t *testing.T) {
-		if v, err := e.Embed(t.Context(), nil); err != nil || len(v) != 0 {
-			t.Errorf("%v, %v", v, err)
-		}
+		testenv.Equal(t, len(testenv.Must(e.Embed(t.Context(), nil))(t)), 0)
 	})
 	t.Run("who has gone gets an error", func(t *testing.T) {
 		gone, cancel := context.WithCancel(t.Context())
@@ -114,10 +113,8 @@ func checkContract(t *testing.T, e vector.Embedder) {
 // embedOne returns the vectors of texts, which must have norm 1 and equal lengths.
 func embedOne(t *testing.T, e vector.Embedder, texts []string) [][]float32 {
 	t.Helper()
-	got, err := e.Embed(t.Context(), texts)
-	if err != nil || len(got) != len(texts) {
-		t.Fatalf("%d texts have %d vectors: %v", len(texts), len(got), err)
-	}
+	got := testenv.Must(e.Embed(t.Context(), texts))(t)
+	testenv.RequireEqual(t, len(got), len(texts), "texts have")
 	for i, v := range got {
 		if len(v) != len(got[0]) || len(v) == 0 || math.Abs(dot(v, v)-1) > 1e-4 {
 			t.Fatalf("%q has a vector of %d numbers and the square %v", texts[i], len(v), dot(v, v))

@@ -17,6 +17,13 @@ import (
 	"github.com/loci-memory/loci/internal/vector"
 )
 
+// prose is a text of usual words.
+const prose = `The harbour master keeps two books. In the first he writes down every ship that comes in, with its cargo, its
+captain and the hour of the tide; in the second, which he shows to nobody, he notes what the sailors told him in the
+evening. When the council asked last spring why so many crates of oranges had been lost, he opened the second book and
+read aloud for twenty minutes. Since then the pilots wait for daylight before they pass the outer reef, the insurance
+costs a third less, and the café at the quay sells fresh juice - three kinds of it - from nine o'clock.`
+
 var _ vector.Embedder = (*MiniLM)(nil)
 
 // miniLMs has an embedder for each variant of the kernels, the fastest first.

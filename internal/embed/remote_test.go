@@ -90,18 +90,13 @@ func TestRemoteSendsOpenAIRequest(t *testing.T) {
 			`{"object": "list", "data": [{"object": "embedding", "index": 1, "embedding": [0, -2]}, {"index": 0, `+
 				`"embedding": [3e0, 4]}], "model": "tiny-2", "usage": {}}`)
 	})
-	got, err := r.Embed(t.Context(), []string{testText, "two"})
-	if err != nil || fmt.Sprint(got) != "[[0.6 0.8] [0 -1]]" {
-		t.Errorf("%v, %v", got, err)
-	}
+	testenv.Equal(t, fmt.Sprint(testenv.Must(r.Embed(t.Context(), []string{testText, "two"}))(t)), "[[0.6 0.8] [0 -1]]")
 }
 
 func TestRemoteUsesOrderWithoutIndex(t *testing.T) {
 	t.Parallel()
 	r, _ := response(t, 200, `{"data": [{"embedding": [1, 0]}, {"embedding": [0, 1]}]}`)
-	if got, err := r.Embed(t.Context(), []string{"a", "b"}); err != nil || fmt.Sprint(got) != "[[1 0] [0 1]]" {
-		t.Errorf("%v, %v", got, err)
-	}
+	testenv.Equal(t, fmt.Sprint(testenv.Must(r.Embed(t.Context(), []string{"a", "b"}))(t)), "[[1 0] [0 1]]")
 }
 
 func TestRemoteDoesNotRetryMalformedResponse(t *testing.T) {
@@ -210,9 +205,7 @@ func TestRemoteRetriesTransientErrors(t *testing.T) {
 			}
 		}
 	}())
-	if got, err := r.Embed(t.Context(), []string{"a"}); err != nil || got[0][0] != 1 {
-		t.Errorf("the third try: %v, %v", got, err)
-	}
+	testenv.Equal(t, testenv.Must(r.Embed(t.Context(), []string{"a"}))(t)[0][0], 1, "the third try")
 }
 
 func TestRemoteErrorHasStatusCode(t *testing.T) {

@@ -79,7 +79,8 @@ func TestTokenizerMatchesNaiveOnAnyText(t *testing.T) {
 	some := rapid.SampledFrom([]string{"the", "una", "aa", "[SEP]", "[CLS", "]", " ", "#", "é", "\u0344", "한", "東", "豈",
 		"ば", "≠", "\u1fef", "ো",
 		"\u200d", "\u0085", "\x1f", "\xff", "\ufffd", "İ", "ẞ", "ς", "ﬁ", "😀", "\U0002F800", "\U0002B821", "\ue000",
-		"\ufdd0", strings.Repeat("a", 90)})
+		"\ufdd0", strings.Repeat("a", 90), strings.Repeat("q", 99), "internationalizatio", "e\u0316\u0f73", "👨\u200d👩",
+		"Привет", "[[CLS"})
 	text := rapid.OneOf(rapid.String(), rapid.Map(rapid.SliceOf(rapid.OneOf(some, rapid.StringN(1, 2, 8))),
 		func(parts []string) string { return strings.Join(parts, "") }))
 	for name, vocabulary := range testVocabularies(t) {

@@ -84,9 +84,7 @@ func TestOmittingNamesTheNumberInTheFrame(t *testing.T) {
 	text := Markdown("Inbox", in)
 	want := strings.Replace(text, preamble, preamble+"\n7 of the memories that were asked for are left out.\n", 1)
 	testenv.Equal(t, Omitting(text, 7), want)
-	if all, err := parsePage(want); err != nil || len(all) != 1 {
-		t.Errorf("a reader finds %v: %v", all, err)
-	}
+	testenv.Equal(t, len(testenv.Must(parsePage(want))(t)), 1, "a reader finds")
 	for _, same := range []string{Markdown("", nil), "", "# Memories"} {
 		testenv.Equal(t, Omitting(same, 7), same)
 	}

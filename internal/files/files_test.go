@@ -88,10 +88,16 @@ func (s *scene) send(method, address string, body io.Reader, header http.Header)
 
 var plain = http.Header{"Content-Type": {"text/plain"}}
 
+// status sends a text, and returns the status of the response.
+func (s *scene) status(method, address, body string) int {
+	s.t.Helper()
+	res, _ := s.send(method, address, strings.NewReader(body), plain)
+	return res.StatusCode
+}
+
 func (s *scene) put(up loci.Upload, body string) int {
 	s.t.Helper()
-	res, _ := s.send("PUT", up.UploadURL, strings.NewReader(body), plain)
-	return res.StatusCode
+	return s.status("PUT", up.UploadURL, body)
 }
 
 func (s *scene) confirm(up loci.Upload) error {
@@ -104,12 +110,8 @@ func (s *scene) confirm(up loci.Upload) error {
 func (s *scene) store(name, body string) (loci.ID, string) {
 	s.t.Helper()
 	up := s.announce(name, len(body))
-	if status := s.put(up, body); status != http.StatusOK {
-		s.t.Fatalf("upload: %d", status)
-	}
-	if err := s.confirm(up); err != nil {
-		s.t.Fatal(err)
-	}
+	testenv.RequireEqual(s.t, s.put(up, body), http.StatusOK, "upload")
+	testenv.NoError(s.t, s.confirm(up))
 	return up.Attachment.ID, s.address(up.Attachment.ID)
 }
 
@@ -200,9 +202,7 @@ func TestChangedAddressesAreRefused(t *testing.T) {
 	s := newScene(t)
 	up := s.announce("a.txt", 5)
 	for name, address := range changed(t, up.UploadURL) {
-		if res, _ := s.send("PUT", address, strings.NewReader("hello"), plain); res.StatusCode != 403 {
-			t.Errorf("upload, %s: %d", name, res.StatusCode)
-		}
+		testenv.Equal(t, s.status("PUT", address, "hello"), 403, "upload", name)
 	}
 	if err := s.confirm(up); !loci.Is(err, loci.CodeUploadMissing) {
 		t.Errorf("something was stored: %v", err)
@@ -218,18 +218,12 @@ func TestChangedAddressesAreRefused(t *testing.T) {
 		"an upload by a download address": {"PUT", download}, "a download by an upload address": {"GET", up.UploadURL},
 		"a download without a signature": {"GET", s.url + file.ObjectsPath + string(id)},
 	} {
-		if res, _ := s.send(c.method, c.address, strings.NewReader("hello"), plain); res.StatusCode != 403 {
-			t.Errorf("%s: %d", name, res.StatusCode)
-		}
+		testenv.Equal(t, s.status(c.method, c.address, "hello"), 403, name)
 	}
 	s.Clock.Advance(14 * time.Minute)
-	if res, _ := s.send("GET", download, nil, nil); res.StatusCode != 200 {
-		t.Errorf("after 14 minutes: %d", res.StatusCode)
-	}
+	testenv.Equal(t, s.status("GET", download, ""), 200, "after 14 minutes")
 	s.Clock.Advance(time.Minute)
-	if res, _ := s.send("GET", download, nil, nil); res.StatusCode != 403 {
-		t.Errorf("after 15 minutes: %d", res.StatusCode)
-	}
+	testenv.Equal(t, s.status("GET", download, ""), 403, "after 15 minutes")
 	s.Clock.Advance(45 * time.Minute)
 	testenv.Equal(t, s.put(up, "hello"), 403, "an upload after an hour")
 }
@@ -289,9 +283,7 @@ func TestRunningDownloadEndsWithDeletion(t *testing.T) {
 	if n, err := io.Copy(io.Discard, res.Body); err == nil {
 		t.Errorf("the whole file came: %d bytes more", n)
 	}
-	if res, _ := s.send("GET", address, nil, nil); res.StatusCode != 404 {
-		t.Errorf("a new download: %d", res.StatusCode)
-	}
+	testenv.Equal(t, s.status("GET", address, ""), 404, "a new download")
 }
 
 // TestUnreadDownloadsOfOwnerLeavePlacesToOthers begins as many downloads of ann as may run at once, and reads none.

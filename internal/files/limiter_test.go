@@ -112,8 +112,6 @@ func TestDownloadLosesPlaceWhenClientStalls(t *testing.T) {
 			}
 		}
 		download("/late", 503).Close()
-		if n, err := io.Copy(io.Discard, reading); n != size-40*partSize || err != nil {
-			t.Errorf("%d bytes more, %v", n, err)
-		}
+		testenv.Equal(t, testenv.Must(io.Copy(io.Discard, reading))(t), size-40*partSize, "bytes more")
 	})
 }

@@ -18,9 +18,7 @@ func TestCacheFetchesPagesThatItLacks(t *testing.T) {
 		t.Helper()
 		asked = 0
 		for _, page := range []int{0, 0, 1, 0, 1, 0} {
-			if got, err := fetchOf()(1, page); err != nil || len(got) != 20+page {
-				t.Fatalf("page %d has %d bytes, %v", page, len(got), err)
-			}
+			testenv.RequireEqual(t, len(testenv.Must(fetchOf()(1, page))(t)), 20+page, "page", page)
 		}
 		testenv.Equal(t, asked, want, "fetched", why)
 	}

@@ -48,10 +48,8 @@ func TestAttributesSurviveFlushAndMerge(t *testing.T) {
 			g := testenv.Must(d.Open(int64(i)))(t)
 			parts = append(parts, g)
 		}
-		blob, err := index.Merge(t.Context(), d.Fetch, parts)
-		if err != nil || blob.Docs != len(want) {
-			t.Fatal(err, blob.Docs)
-		}
+		blob := testenv.Must(index.Merge(t.Context(), d.Fetch, parts))(t)
+		testenv.RequireEqual(t, blob.Docs, len(want))
 		g := testenv.Must(index.Open(1, blob.Header, nil))(t)
 		for i := range g.Docs() {
 			got := g.Attributes(i)
@@ -119,10 +117,7 @@ func TestMarkDeletedIgnoresUnknownMemories(t *testing.T) {
 	if !changed || k.LiveDocs() != 1 || g.LiveDocs() != 2 {
 		t.Errorf("changed %v, %d live of %d", changed, k.LiveDocs(), g.LiveDocs())
 	}
-	again, err := index.Open(1, blob.Header, k.Tombstones())
-	if err != nil || again.LiveDocs() != 1 {
-		t.Errorf("opened again: %v, %d live", err, again.LiveDocs())
-	}
+	testenv.Equal(t, testenv.Must(index.Open(1, blob.Header, k.Tombstones()))(t).LiveDocs(), 1, "opened again")
 }
 
 func TestMergeStopsWhenCanceled(t *testing.T) {

@@ -73,10 +73,8 @@ func TestServerSendsBothParts(t *testing.T) {
 func TestNameHoldsNoEncodedWord(t *testing.T) {
 	t.Parallel()
 	m := Invitation("bob@example.com", "Ann =?utf-8?q?=E2=80=AE=0A?=", "Crew", loci.RoleMember, "", time.Time{})
-	subject, err := new(mime.WordDecoder).DecodeHeader(m.Subject)
-	if err != nil || subject != `"Ann = ?utf-8?q?= E2= 80= AE= 0A?=" invites you to "Crew"` {
-		t.Errorf("%q, %v", subject, err)
-	}
+	testenv.Equal(t, testenv.Must(new(mime.WordDecoder).DecodeHeader(m.Subject))(t),
+		`"Ann = ?utf-8?q?= E2= 80= AE= 0A?=" invites you to "Crew"`)
 }
 
 func TestInvitationHasSubjectWhenInviterHasLeft(t *testing.T) {

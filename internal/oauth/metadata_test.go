@@ -82,10 +82,8 @@ func TestMetadataOfRealClients(t *testing.T) {
 	defer f.Close()
 	names := []string{}
 	for lines := bufio.NewScanner(f); lines.Scan(); {
-		m, err := parseMetadata(lines.Bytes())
-		if err != nil || len(m.RedirectURIs) != 1 {
-			t.Errorf("%s: %v", lines.Text(), err)
-		}
+		m := testenv.Must(parseMetadata(lines.Bytes()))(t)
+		testenv.Equal(t, len(m.RedirectURIs), 1, lines.Text())
 		names = append(names, m.Name)
 	}
 	if len(names) < 5 || !slices.Contains(names, "Codex") {

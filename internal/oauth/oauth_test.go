@@ -210,9 +210,7 @@ func TestBoundRequestIsOfOneSignIn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a, err := s.Open(bound, "ann"); err != nil || a.RedirectHost != "app.example" {
-		t.Errorf("%+v, %v", a, err)
-	}
+	testenv.Equal(t, testenv.Must(s.Open(bound, "ann"))(t).RedirectHost, "app.example")
 	if location, err := s.Deny(bound, "ann"); err != nil || !strings.Contains(location, "error=access_denied") {
 		t.Errorf("%s, %v", location, err)
 	}

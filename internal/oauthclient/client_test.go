@@ -202,10 +202,8 @@ func TestDiscoverRejectsServerOfAnotherName(t *testing.T) {
 		t.Error(err)
 	}
 	s.Resource = nil
-	if got, err := Discover(t.Context(), strings.Replace(s.URL, "http://", "HTTP://", 1)+"//"); err != nil ||
-		got.Issuer != s.URL {
-		t.Errorf("another spelling: %+v %v", got, err)
-	}
+	testenv.Equal(t, testenv.Must(Discover(t.Context(), strings.Replace(s.URL, "http://", "HTTP://",
+		1)+"//"))(t).Issuer, s.URL, "another spelling")
 	for _, address := range []string{"", "loci.example.org", "ftp://127.0.0.1", s.URL + "/?a=1",
 		"http://a:b@127.0.0.1"} {
 		if _, err := Discover(t.Context(), address); !loci.Is(err, loci.CodeInvalidQuery) {

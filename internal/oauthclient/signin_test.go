@@ -33,14 +33,10 @@ func TestSignInSurvivesForeignAnswers(t *testing.T) {
 			status, _, _ := browse(strings.TrimSuffix(in.RedirectURI(), callbackPath) + path)
 			testenv.Equal(t, status, want, path)
 		}
-		if res, err := http.PostForm(in.RedirectURI(), nil); err != nil || res.StatusCode != 405 {
-			t.Errorf("POST: %v %v", res, err)
-		}
+		testenv.Equal(t, testenv.Must(http.PostForm(in.RedirectURI(), nil))(t).StatusCode, 405, "POST")
 		foreign, _ := http.NewRequest(http.MethodGet, in.RedirectURI(), nil)
 		foreign.Host = "evil.example"
-		if res, err := http.DefaultClient.Do(foreign); err != nil || res.StatusCode != 421 {
-			t.Errorf("another host: %v %v", res, err)
-		}
+		testenv.Equal(t, testenv.Must(http.DefaultClient.Do(foreign))(t).StatusCode, 421, "another host")
 		visitPage(in)
 	})
 	if err != nil || !s.Accepts(tokens.Access) {

@@ -70,9 +70,7 @@ func TestPasswordsAreStoredAsPHCStrings(t *testing.T) {
 			t.Error("two hashes have one salt")
 		}
 		for try, want := range map[string]bool{password: true, password + " ": false, "": false} {
-			if ok, err := NewHasher().Check(t.Context(), "", phc, try); ok != want || err != nil {
-				t.Errorf("%q for %q: %v %v", try, password, ok, err)
-			}
+			testenv.Equal(t, testenv.Must(NewHasher().Check(t.Context(), "", phc, try))(t), want, try, password)
 		}
 	}
 }
@@ -81,9 +79,7 @@ func TestPasswordIsNormalized(t *testing.T) {
 	t.Parallel()
 	phc := testenv.Must(NewHasher().Hash(t.Context(), "", New{Password: "caf\u00e9 au lait"}))(t)
 	for try, want := range map[string]bool{"cafe\u0301 au lait": true, "cafe au lait": false} {
-		if ok, err := NewHasher().Check(t.Context(), "", phc, try); ok != want || err != nil {
-			t.Errorf("%q: %v %v", try, ok, err)
-		}
+		testenv.Equal(t, testenv.Must(NewHasher().Check(t.Context(), "", phc, try))(t), want, try)
 	}
 }
 
@@ -95,9 +91,7 @@ func TestHashWithOtherCostIsChecked(t *testing.T) {
 	hash := testenv.Must(NewHasher().deriveKey(t.Context(), SignIn, "", "old", cost))(t)
 	for try, want := range map[string]bool{"old": true, "new": false} {
 		stored := phc + base64.RawStdEncoding.EncodeToString(hash)
-		if ok, err := NewHasher().Check(t.Context(), "", stored, try); ok != want || err != nil {
-			t.Errorf("%q: %v %v", try, ok, err)
-		}
+		testenv.Equal(t, testenv.Must(NewHasher().Check(t.Context(), "", stored, try))(t), want, try)
 	}
 }
 

@@ -104,9 +104,7 @@ func TestDatasetFoldersListsSubfolders(t *testing.T) {
 	}
 	testenv.NoError(t, os.Mkdir(filepath.Join(above, "none"), 0o700))
 	for path, dirs := range map[string][]string{above: want, want[0]: want[:1], want[1]: want[1:]} {
-		if got, err := DatasetFolders(path); err != nil || !slices.Equal(got, dirs) {
-			t.Errorf("%s returns %q, %v", path, got, err)
-		}
+		testenv.EqualSlices(t, testenv.Must(DatasetFolders(path))(t), dirs, "returns", path)
 	}
 	if _, err := DatasetFolders(filepath.Join(above, "none")); err == nil ||
 		!strings.Contains(err.Error(), "holds no dataset") {

@@ -159,31 +159,3 @@ func TestDocumentMarksDeprecationsOnTheirRouteAlone(t *testing.T) {
 		t.Errorf("without settings: %v", got)
 	}
 }
-
-func FuzzParseDeprecations(f *testing.F) {
-	const days = `"announced": "2026-01-01", "sunset": "2026-06-30"`
-	f.Add([]byte(`[{"route": "GET /v1/atlases", ` + days + `}]`))
-	f.Add([]byte(`[{"field": "GET /v1/status usage.memories", ` + days + `}, {"route": "GET /v1/me", ` + days + `}]`))
-	f.Add([]byte(`[{"field": "GET /v1/memories memories.title", "announced": "0000-01-01", "sunset": "9999-12-31"}]`))
-	f.Add([]byte("[{\"route\": \"\\ud800\"}]"))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		list, err := rest.ParseDeprecations(text, service.Ops)
-		if err != nil {
-			if msg := err.Error(); len(msg) > 300 || strings.ContainsAny(msg, "\n\r\x00\x1b") {
-				t.Errorf("%q", msg)
-			}
-			return
-		}
-		seen := map[rest.Deprecation]bool{}
-		for _, d := range list {
-			d.Sunset = time.Time{}
-			if service.Ops.Op(d.Op) == nil || seen[d] {
-				t.Errorf("%v", list)
-			}
-			seen[d] = true
-		}
-		if !json.Valid(text) {
-			t.Error("this is not JSON")
-		}
-	})
-}

@@ -90,10 +90,7 @@ func TestHandlerWritesErrors(t *testing.T) {
 		hint   string
 	}{
 		// the path is checked first
-		{"GET /v1/nothing", 404, "not_found", "route"},
 		{"GET /v1/nothing" + authHeader, 404, "not_found", "route"},
-		{"GET /v1/things/", 404, "not_found", "route"},
-		{"GET /v1//things", 404, "not_found", "route"},
 		{"GET //v1/things", 404, "not_found", "route"},
 		{"GET /v1/./things" + authHeader, 404, "not_found", "route"},
 		{"GET /v1/x/../things" + authHeader, 404, "not_found", "route"},
@@ -103,7 +100,6 @@ func TestHandlerWritesErrors(t *testing.T) {
 		{"GET /V1/things" + authHeader, 404, "not_found", "route"},
 		{"OPTIONS *", 404, "not_found", "route"},
 		{"GET /\nAccept: application/json", 404, "not_found", "route"},
-		{"POST /v1/things", 405, "method_not_allowed", ""},
 		{"POST /v1/things" + authHeader, 405, "method_not_allowed", ""},
 		{"OPTIONS /v1/things", 405, "method_not_allowed", ""},
 		{"GET /v1/unknown", 404, "not_found", "route: /openapi.json lists them all"},
@@ -144,7 +140,6 @@ func TestHandlerWritesErrors(t *testing.T) {
 		{"POST /v1/things/7" + authHeader + "\nContent-Type: text/plain\nTransfer-Encoding: " +
 			"chunked\n\n1\r\n{\r\n0\r\n\r\n", 415, "unsupported_media_type", ""},
 		{"POST /v1/things/7" + authHeader + "\n\n{}", 415, "unsupported_media_type", ""},
-		{"POST /v1/things/7" + authHeader + jsonHeader + "; charset=latin1\n\n{}", 415, "unsupported_media_type", ""},
 		{"POST /v1/things/7" + authHeader + jsonHeader + jsonHeader + "\n\n{}", 415, "unsupported_media_type", ""},
 		{"POST /v1/things/7" + authHeader + jsonHeader + "\nContent-Encoding: gzip\n\n{}", 415,
 			"unsupported_media_type", "compressed: send it as it is, without Content-Encoding"},

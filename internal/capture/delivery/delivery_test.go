@@ -265,18 +265,14 @@ func TestEnqueueKeepsNothingBeforeAPolicyWasRead(t *testing.T) {
 	if err := openCourier(t, f, dir).Enqueue(t.Context(), session(t, "a", "/a")...); !loci.Is(err, loci.CodeRevoked) {
 		t.Error(err)
 	}
-	if st, err := spool.ReadStatus(dir); err != nil || st.Waiting != 0 {
-		t.Errorf("%d events wait (%v)", st.Waiting, err)
-	}
+	testenv.Equal(t, testenv.Must(spool.ReadStatus(dir))(t).Waiting, 0, "events wait")
 	c := openCourier(t, f, dir)
 	testenv.NoError(t, c.Enqueue(t.Context(), session(t, "b", "/b")...))
 	c.now = func() time.Time { return time.Now().Add(2 * policyAge) }
 	c.open = func(context.Context) (op.Caller, error) { return nil, f.failure }
 	c.caller = nil
 	testenv.NoError(t, c.Enqueue(t.Context(), session(t, "c", "/c")...))
-	if st, err := spool.ReadStatus(dir); err != nil || st.Waiting != 12 {
-		t.Errorf("%d events wait (%v): a policy was read before the server went away", st.Waiting, err)
-	}
+	testenv.Equal(t, testenv.Must(spool.ReadStatus(dir))(t).Waiting, 12, "events wait")
 }
 
 func TestAcceptsLooksAtPathAndFolder(t *testing.T) {
@@ -316,9 +312,8 @@ func TestBeginReturnsWhatIsKnown(t *testing.T) {
 	if text, err := c.Begin(t.Context(), start, 4000); err != nil || text != "# Memories\n" || len(f.sessions) != 1 {
 		t.Errorf("%q %v", text, err)
 	}
-	if text, err := c.Begin(t.Context(), session(t, "b", "/private")[0], 4000); text != "" || err != nil {
-		t.Errorf("an excluded folder: %q %v", text, err)
-	}
+	testenv.Equal(t, testenv.Must(c.Begin(t.Context(), session(t, "b", "/private")[0], 4000))(t), "",
+		"an excluded folder")
 	f.policy.Enabled = false
 	c.forgetPolicy()
 	if text, err := c.Begin(t.Context(), session(t, "c", "/c")[0], 4000); text != "" || err != nil ||

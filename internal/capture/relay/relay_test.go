@@ -167,9 +167,7 @@ func TestRelayCopiesBytesUnchanged(t *testing.T) {
 			c = relayed(t, "hash")
 			c.Stdin = bytes.NewReader(text)
 			want := fmt.Sprintf("%d %x", len(text), sha256.Sum256(text))
-			if got, err := c.Output(); err != nil || string(got) != want {
-				t.Errorf("the program read %s: %v", got, err)
-			}
+			testenv.Equal(t, string(testenv.Must(c.Output())(t)), want, "the program read")
 		})
 	}
 }
