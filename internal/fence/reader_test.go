@@ -6,6 +6,11 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
 )
 
 // A parsedMemory is a memory as a reader of the text understands it.
@@ -141,42 +146,24 @@ func isUnicodeIgnorable(r rune) bool {
 		!unicode.In(r, unicode.White_Space, unicode.Prepended_Concatenation_Mark) && (r < 0x13430 || r > 0x1345f)
 }
 
-var (
-	atx       = regexp.MustCompile(`^ {0,3}#{1,6}(?:[ \t]|$)`)
-	setext    = regexp.MustCompile(`^ {0,3}(?:=+|-+)[ \t]*$`)
-	tildes    = regexp.MustCompile("^ {0,3}(`{3,}|~{3,})(.*)$")
-	plainLine = regexp.MustCompile(`^(?: {4}| {0,3}\t| {0,3}(?:[-+*>]|\d{1,9}[.)]|<|\[|(?:[-_*][ \t]*){3,}$))`)
-)
-
-// A parsedPage is the result of CommonMark's first phase.
-type parsedPage struct {
-	headings []string
-	blocks   int      // fenced code blocks
-	marks    []string // lines outside of blocks that would begin a block other than a paragraph
-	inMemory bool
-}
-
-func commonMark(text string) (v parsedPage) {
-	fence := ""
-	paragraph := false
-	for line := range strings.SplitSeq(text, "\n") {
-		mark := tildes.FindStringSubmatch(line)
-		switch {
-		case fence != "":
-			if mark != nil && mark[1][0] == fence[0] && len(mark[1]) >= len(fence) && strings.TrimSpace(mark[2]) == "" {
-				fence = ""
-			}
-			continue
-		case mark != nil && (mark[1][0] == '~' || !strings.Contains(mark[2], "`")):
-			fence = mark[1]
-			v.blocks++
-		case atx.MatchString(line), paragraph && setext.MatchString(line):
-			v.headings = append(v.headings, line)
-		case plainLine.MatchString(line):
-			v.marks = append(v.marks, line)
+// commonMark counts the headings and the fenced blocks of a text in Markdown. It names the kinds of its other blocks but
+// paragraphs.
+func commonMark(source string) (headings, fences int, others []string) {
+	known := parser.NewContext()
+	root := goldmark.DefaultParser().Parse(text.NewReader([]byte(source)), parser.WithContext(known))
+	for n := root.FirstChild(); n != nil; n = n.NextSibling() {
+		switch n.Kind() {
+		case ast.KindHeading:
+			headings++
+		case ast.KindFencedCodeBlock:
+			fences++
+		case ast.KindParagraph:
+		default:
+			others = append(others, n.Kind().String())
 		}
-		paragraph = fence == "" && strings.TrimSpace(line) != "" && !atx.MatchString(line)
 	}
-	v.inMemory = fence != ""
-	return v
+	for _, r := range known.References() {
+		others = append(others, "reference "+string(r.Label()))
+	}
+	return headings, fences, others
 }
