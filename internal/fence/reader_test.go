@@ -146,8 +146,8 @@ func isUnicodeIgnorable(r rune) bool {
 		!unicode.In(r, unicode.White_Space, unicode.Prepended_Concatenation_Mark) && (r < 0x13430 || r > 0x1345f)
 }
 
-// commonMark counts the headings and the fenced blocks of a text in Markdown. It names the kinds of its other blocks but
-// paragraphs.
+// commonMark counts the headings and the fenced blocks of a text in Markdown. It names the kinds of its other blocks
+// but paragraphs.
 func commonMark(source string) (headings, fences int, others []string) {
 	known := parser.NewContext()
 	root := goldmark.DefaultParser().Parse(text.NewReader([]byte(source)), parser.WithContext(known))
