@@ -148,7 +148,7 @@ func decodeTombstones(data []byte, docs int) ([]uint64, error) {
 var digestSeed = maphash.MakeSeed()
 
 // Digest returns a hash of the attributes, the length and the terms of an update. Equal documents have equal digests in
-// one process.
+// one process, also those of two memories.
 func (u *DocUpdate) Digest() uint64 {
 	sum := headerDigest(u.DocAttributes, u.Document.Length)
 	for _, t := range u.Document.Terms {
@@ -189,11 +189,11 @@ func (g *Segment) Digests(ctx context.Context, fetch PageFetcher) ([]uint64, err
 // headerDigest is the part of a digest that depends on what the header of a segment holds.
 func headerDigest(a DocAttributes, length uint32) uint64 {
 	sum := maphash.Comparable(digestSeed, struct {
-		memory, atlas, created, validUntil, group, position int64
-		memoryType, status                                  uint8
-		verified                                            bool
-		length                                              uint32
-	}{a.Memory, a.Atlas, a.Created, a.ValidUntil, a.Group, a.Position, a.Type, a.Status, a.Verified, length})
+		atlas, created, validUntil, group, position int64
+		memoryType, status                          uint8
+		verified                                    bool
+		length                                      uint32
+	}{a.Atlas, a.Created, a.ValidUntil, a.Group, a.Position, a.Type, a.Status, a.Verified, length})
 	for _, tag := range a.Tags {
 		sum += maphash.String(digestSeed, tag)
 	}

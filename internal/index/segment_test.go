@@ -86,7 +86,7 @@ func TestDigestsOfSegmentsAreThoseOfUpdates(t *testing.T) {
 	}
 	seen := map[uint64]bool{base.Digest(): true}
 	for i, change := range []func(u *index.DocUpdate){
-		func(u *index.DocUpdate) { u.Memory++ }, func(u *index.DocUpdate) { u.Atlas++ },
+		func(u *index.DocUpdate) { u.Atlas++ },
 		func(u *index.DocUpdate) { u.Created++ }, func(u *index.DocUpdate) { u.ValidUntil++ },
 		func(u *index.DocUpdate) { u.Group++ }, func(u *index.DocUpdate) { u.Position++ },
 		func(u *index.DocUpdate) { u.Type++ }, func(u *index.DocUpdate) { u.Status++ },

@@ -165,6 +165,8 @@ type WrongRow struct {
 	Key       string // the primary key, without hashes
 	IsDamaged bool
 	Lost      []LostRow
+
+	key []any
 }
 
 // A LostRow is one that another row refers to, and that is not there.
@@ -204,7 +206,7 @@ func (t *Table) Check(tx *Tx, after []any, limit int) (wrong []WrongRow, last []
 			}
 		}
 		if rows++; w.IsDamaged || len(w.Lost) > 0 {
-			w.Key = keyText(last)
+			w.Key, w.key = keyText(last), last
 			wrong = append(wrong, w)
 		}
 		return err
@@ -213,6 +215,20 @@ func (t *Table) Check(tx *Tx, after []any, limit int) (wrong []WrongRow, last []
 		last = nil
 	}
 	return wrong, last, err
+}
+
+// DeleteStray deletes a wrong row, if a row to which it refers is still not there.
+func (t *Table) DeleteStray(tx *Tx, row WrongRow) error {
+	lost, places := make([]string, len(t.References)), make([]string, len(row.key))
+	for i, r := range t.References {
+		lost[i] = t.lostKey(r)
+	}
+	for i := range places {
+		places[i] = fmt.Sprintf("?%d", i+1)
+	}
+	_, err := tx.Exec("DELETE FROM "+t.Name+" WHERE ("+strings.Join(t.Key, ", ")+") = ("+strings.Join(places, ", ")+
+		") AND COALESCE("+strings.Join(lost, ", ")+", NULL) IS NOT NULL", row.key...)
+	return err
 }
 
 // lostKey returns the expression of the key of a row that is not there, or NULL. An id may be missing in the index

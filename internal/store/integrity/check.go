@@ -99,7 +99,8 @@ type Options struct {
 
 	Objects Objects // of attachments; nil checks none
 
-	damaged map[string]bool // tables with damaged, unreadable or lost rows, as the check has found them
+	damaged map[string]bool             // tables with damaged, unreadable or lost rows, as the check has found them
+	strays  map[string][]sqldb.WrongRow // derived rows that refer to rows that are not there, by table
 }
 
 // Inconsistencies that samples and starts found in this process, by kind, and those of them that only a backup can
@@ -145,7 +146,7 @@ func (c *Checker) Check(ctx context.Context, o Options) (sum Report, err error) 
 			o.Progress(checked)
 		}
 	}
-	o.damaged = map[string]bool{}
+	o.damaged, o.strays = map[string]bool{}, map[string][]sqldb.WrongRow{}
 	if err = c.checkRows(ctx, &sum, o); err == nil {
 		err = c.checkStructure(ctx, &sum, o)
 	}
@@ -169,6 +170,9 @@ func (c *Checker) Check(ctx context.Context, o Options) (sum Report, err error) 
 			after = w.workspace
 			sum.Workspaces++
 		}
+	}
+	if err == nil {
+		err = c.reportUnreadable(c.checkStrays(ctx, &sum, o), &sum, "derived rows cannot be read")
 	}
 	if err == nil && o.Objects != nil {
 		err = c.checkObjects(ctx, &sum, o, progress)

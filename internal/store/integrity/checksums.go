@@ -3,7 +3,9 @@ package integrity
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/loci-memory/loci/internal/sqldb"
@@ -56,7 +58,13 @@ func (c *Checker) compareRows(ctx context.Context, table string, after []any, si
 		sum.add(f)
 	}
 	for _, row := range r.wrong {
-		if row.IsDamaged && Tables[table].Class != Derived {
+		if !sqldb.Tables()[table].HasChecksums() || row.IsDamaged && Tables[table].Class == Derived {
+			if len(row.Lost) > 0 {
+				o.strays[table] = append(o.strays[table], row)
+			}
+			continue
+		}
+		if row.IsDamaged {
 			kind := InconsistentRows
 			if table == "versions" {
 				kind = InconsistentVersions
@@ -69,12 +77,37 @@ func (c *Checker) compareRows(ctx context.Context, table string, after []any, si
 				continue // it is made again, or gone with its use
 			}
 			o.damaged[lost.Table] = true
-			report(InconsistentReferences, row.ID, fmt.Sprintf("row %s of %s refers to the row %.100q of %s, which is "+
-				"not there", row.Key, table, lost.Key, lost.Table))
+			report(InconsistentReferences, row.ID, lostText(table, row, lost))
 		}
 	}
 	o.damaged[table] = o.damaged[table] || err != nil
 	return r.last, c.reportUnreadable(err, sum, "rows of "+table+" cannot be read")
+}
+
+func lostText(table string, row sqldb.WrongRow, lost sqldb.LostRow) string {
+	return fmt.Sprintf("row %s of %s refers to the row %.100q of %s, which is not there", row.Key, table, lost.Key,
+		lost.Table)
+}
+
+// checkStrays reports the rows of derived tables that refer to rows that are not there. A checksum proves no such
+// reference, so it may be the damage itself, and no row is lost. A repair deletes them: the data of the rows that are
+// there are rebuilt.
+func (c *Checker) checkStrays(ctx context.Context, sum *Report, o Options) (err error) {
+	for _, table := range slices.Sorted(maps.Keys(o.strays)) {
+		for _, row := range o.strays[table] {
+			lost := row.Lost[0]
+			f := Inconsistency{Kind: cmp.Or(Tables[table].Kind, InconsistentRows), ID: cmp.Or(row.ID, table),
+				Detail: lostText(table, row, lost), derived: true}
+			if o.keeps(&f, lost.Table) {
+				sum.add(f)
+				continue
+			}
+			err = errors.Join(err, c.repairUnowned(sum, o, f, "deleted it", func() error {
+				return c.repair(ctx, func(t *sqldb.Tx) error { return sqldb.Tables()[table].DeleteStray(t, row) })
+			}))
+		}
+	}
+	return err
 }
 
 // sampleRows compares the next rows of each table, size of them, with their checksums, and looks for the rows to which
@@ -82,12 +115,11 @@ func (c *Checker) compareRows(ctx context.Context, table string, after []any, si
 func (c *Checker) sampleRows(ctx context.Context, size int, sum *Report) (err error) {
 	c.sampling.Lock()
 	defer c.sampling.Unlock()
+	o := Options{damaged: map[string]bool{}, strays: map[string][]sqldb.WrongRow{}}
 	for _, name := range comparedTables {
-		c.sampled[name], err = c.compareRows(ctx, name, c.sampled[name], size, sum,
-			Options{damaged: map[string]bool{}})
-		if err != nil {
+		if c.sampled[name], err = c.compareRows(ctx, name, c.sampled[name], size, sum, o); err != nil {
 			return err
 		}
 	}
-	return nil
+	return c.checkStrays(ctx, sum, o)
 }

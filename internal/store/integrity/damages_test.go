@@ -55,7 +55,8 @@ var damages = slices.Concat(
 		{revisedMemory, `DELETE FROM versions WHERE memory = {memory} AND version = 2`, "versions!", "2 is missing"},
 		{revisedMemory, `DELETE FROM versions WHERE memory = {memory} AND version = 1`, "versions!", "1 is missing"},
 		{loggedMemory, `DELETE FROM index_log WHERE memory = {memory}`, "counters index", "is not in the index"},
-		{flushedMemory, `DELETE FROM segments WHERE workspace = {workspace}`, "index", "is not in the index"},
+		{flushedMemory, `DELETE FROM segment_pages WHERE segment IN (SELECT row_id FROM segments
+			WHERE workspace = {workspace}); DELETE FROM segments WHERE workspace = {workspace}`, "index", "is not in the index"},
 		{flushedMemory, `DELETE FROM segment_pages WHERE segment IN (SELECT row_id FROM segments
 			WHERE workspace = {workspace})`, "index", "cannot be read"},
 		{flushedMemory, `DELETE FROM keyword_indexes WHERE workspace = {workspace}`, "index", "no state"},
@@ -65,6 +66,10 @@ var damages = slices.Concat(
 		{flushedMemory, `INSERT INTO minhash_bands (workspace, band, memory) VALUES ({workspace}, 2, 999999)`,
 			"sketches", "which is gone"},
 		{flushedMemory, `DELETE FROM vectors WHERE memory = {memory}`, "vectors", "has no vectors"},
+		{loggedMemory, `UPDATE index_log SET memory = memory + 1048576 WHERE memory = {memory};
+			UPDATE memories SET title = 'Behind the back'
+				WHERE row_id = (SELECT max(row_id) FROM memories WHERE workspace = {workspace})`,
+			"index rows!", ""},
 		// Damage of a row beside that of what is derived from it.
 		{loggedMemory, `UPDATE index_log SET document = {junk} WHERE memory = {memory};
 			UPDATE memories SET title = 'Behind the back' WHERE row_id = {memory}`, "index rows!", ""},

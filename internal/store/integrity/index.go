@@ -21,7 +21,7 @@ type indexedDocs struct {
 // readIndex reads the digests of the documents of all memories. The documents in the log replace those in segments. An
 // unreadable index is not compared.
 func (w *workspaceCheck) readIndex() (err error) {
-	w.documents, w.gone = nil, nil
+	w.documents, w.gone, w.misplaced = nil, nil, map[uint64]bool{}
 	defer func() {
 		if err != nil {
 			w.documents = nil
@@ -136,7 +136,7 @@ func (w *workspaceCheck) readSegment(id int64, logged []int64) error {
 func (w *workspaceCheck) addDocument(memory int64, digest uint64) {
 	i, ok := slices.BinarySearch(w.rowIDs, memory)
 	if !ok {
-		w.gone = append(w.gone, memory)
+		w.gone = append(w.gone, goneDocument{memory, digest})
 		w.differ(InconsistentIndex, "the index holds a document of row %d, which is gone", memory)
 		return
 	}
@@ -155,8 +155,12 @@ func (w *workspaceCheck) checkDocument(i int, m *indexdb.MemoryRow) {
 		u := index.DocUpdate{DocAttributes: m.DocAttributes(), Document: index.Analyze(m.Title, m.Content)}
 		want = indexedDocs{u.Digest(), 1}
 	}
-	switch have := w.documents[i]; {
-	case have == want:
+	have := w.documents[i]
+	if have == want {
+		return
+	}
+	w.misplaced[want.digest] = true
+	switch {
 	case have.count == 0:
 		w.differ(InconsistentIndex, "the memory %s is not in the index", m.ID)
 	case have.count > want.count:

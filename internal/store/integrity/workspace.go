@@ -27,7 +27,8 @@ type workspaceCheck struct {
 	unreadable map[int64]string // reasons, by memory
 	deleted    map[int64]bool   // memories of deleted atlases
 	damaged    map[string]bool  // tables with damaged or lost rows
-	gone       []int64          // memories that the index names, and that have no row
+	gone       []goneDocument   // of memories that the index names, and that have no row
+	misplaced  map[uint64]bool  // digests of the documents that memories lack in the index
 	countsMore bool             // an atlas counts more memories than it has
 	lost       bool             // memories are lost: both index and counters, or other rows, know more
 
@@ -60,20 +61,46 @@ func (w *workspaceCheck) check(t *sqldb.Tx) error {
 				return err
 			}
 		}
-		if w.lost = len(w.gone) > 0 && (w.countsMore || w.damaged["memories"]); w.lost {
-			w.reportLost()
+		lost, err := w.listLost()
+		if w.lost = len(lost) > 0; w.lost {
+			w.reportLost(lost)
 		}
-		return nil
+		return err
 	})
 }
 
-// reportLost reports the memories that the index names and that have no row. A deletion removes both.
-func (w *workspaceCheck) reportLost() {
+// A goneDocument is one in the index of a memory without a row.
+type goneDocument struct {
+	memory int64
+	digest uint64
+}
+
+// listLost returns the memories that the index names and that are lost, ascending. A deletion removes both. Not lost is
+// a memory whose document another one lacks, or that has an undamaged row elsewhere: the index names a wrong one.
+func (w *workspaceCheck) listLost() (lost []int64, err error) {
+	for _, d := range w.gone {
+		if !w.misplaced[d.digest] && (w.countsMore || w.damaged["memories"]) {
+			lost = append(lost, d.memory)
+		}
+	}
+	if len(lost) == 0 {
+		return nil, nil
+	}
+	var elsewhere []int64
+	_, err = w.withSavepoint(func() error {
+		return w.t.Query(`SELECT e.row_id FROM memories e WHERE NOT`+damagedMemory(w.t)+`AND `+
+			fmt.Sprintf(w.t.Dialect.InList, "e.row_id", 1), []any{sqldb.EncodeInts(lost)}, sqldb.ScanInts(&elsewhere))
+	})
+	slices.Sort(lost)
+	return slices.DeleteFunc(slices.Compact(lost), func(m int64) bool { return slices.Contains(elsewhere, m) }), err
+}
+
+// reportLost reports lost memories.
+func (w *workspaceCheck) reportLost(lost []int64) {
 	if w.damaged != nil { // in no sample
 		w.damaged["memories"] = true // that no object of theirs is deleted
 	}
-	slices.Sort(w.gone)
-	for _, rowID := range slices.Compact(w.gone) {
+	for _, rowID := range lost {
 		w.report(InconsistentReferences, w.id, "the index names the memory of row %d, which is not there", rowID)
 	}
 }
