@@ -24,8 +24,9 @@ func (c commands) check() *cobra.Command {
 			"the rows to which\n" +
 			"others refer are there. It looks for the file of each attachment, and for files without an attachment " +
 			"that are older than a\n" +
-			"day. With SQLite it checks the structure of the file too. It names kinds and ids, never a text. The " +
-			"server may run meanwhile.\nThe exit code is 1 where something is wrong and was not repaired.",
+			"day. With SQLite it checks the structure of the file too, with PostgreSQL the indexes by the extension " +
+			"amcheck, where its\nrole may use that. It names kinds and ids, never a text. The server may run " +
+			"meanwhile.\nThe exit code is 1 where something is wrong and was not repaired.",
 		Example: "loci admin check\nloci admin check --repair --json",
 		Args:    command.ExactArgs(),
 	}
@@ -50,6 +51,9 @@ func (c commands) check() *cobra.Command {
 				fmt.Fprintf(&text, " (%s)", f.Repair)
 			}
 			text.WriteString("\n")
+		}
+		for _, what := range sum.NotChecked {
+			fmt.Fprintf(&text, "Not checked: %s.\n", what)
 		}
 		if more := sum.Found - int64(len(sum.Inconsistencies)); more > 0 {
 			fmt.Fprintf(&text, "and %d more\n", more)

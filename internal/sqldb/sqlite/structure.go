@@ -11,28 +11,6 @@ import (
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
-// A StructureDamage is the damage of one table or index.
-type StructureDamage struct {
-	Name    string // "" if the damage belongs to neither
-	IsIndex bool
-	Table   string // of an index
-	Detail  string
-}
-
-// Repairable reports whether only indexes or unused pages are damaged, which can be rebuilt from the tables.
-func (f StructureDamage) Repairable() bool {
-	return f.IsIndex || f.Name == "" && unusedPagesPattern.MatchString(f.Detail)
-}
-
-// A DamageKey identifies a StructureDamage. Its second part separates unused pages from other damage without a name.
-type DamageKey struct {
-	name       string
-	repairable bool
-}
-
-// Key returns the key of the damage.
-func (f StructureDamage) Key() DamageKey { return DamageKey{f.Name, f.Repairable()} }
-
 // Patterns of the lines of SQLite's check. They capture the name of an index, the root page of a tree, or a table
 // (https://sqlite.org/pragma.html#pragma_integrity_check).
 var (
@@ -44,13 +22,14 @@ var (
 
 // CheckStructure runs SQLite's integrity check, which reads the whole file. If damage ends it early, each table is
 // checked on its own.
-func (d *database) CheckStructure(ctx context.Context) ([]StructureDamage, error) {
+func (d *database) CheckStructure(ctx context.Context) ([]sqldb.StructureDamage, error) {
 	c, err := d.connect(d.dsn, `PRAGMA query_only = ON`)
 	if err != nil {
 		return nil, err
 	}
 	defer c.close()
-	k := structureScan{c: c, roots: map[int64]string{}, indexes: map[string]string{}, position: map[DamageKey]int{}}
+	k := structureScan{c: c, roots: map[int64]string{}, indexes: map[string]string{},
+		position: map[sqldb.DamageKey]int{}}
 	var tables []string
 	err = c.queryContext(ctx, `SELECT name, type, tbl_name, rootpage FROM sqlite_schema WHERE rootpage > 0`, nil,
 		func(r sqldb.Row) error {
@@ -87,8 +66,8 @@ type structureScan struct {
 	c        *conn
 	roots    map[int64]string  // names of tables and indexes by root page
 	indexes  map[string]string // their tables
-	list     []StructureDamage
-	position map[DamageKey]int // in list
+	list     []sqldb.StructureDamage
+	position map[sqldb.DamageKey]int // in list
 }
 
 // run runs one check of SQLite, and returns the reason if that ended early.
@@ -112,7 +91,8 @@ func (k *structureScan) run(ctx context.Context, q string) (ended string, err er
 }
 
 func (k *structureScan) report(name, line string) {
-	found := StructureDamage{Name: name, IsIndex: k.indexes[name] != "", Table: k.indexes[name], Detail: line}
+	found := sqldb.StructureDamage{Name: name, IsIndex: k.indexes[name] != "", Table: k.indexes[name], Detail: line,
+		IsUnused: name == "" && unusedPagesPattern.MatchString(line)}
 	n, known := k.position[found.Key()]
 	if !known {
 		k.position[found.Key()] = len(k.list)

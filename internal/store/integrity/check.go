@@ -77,6 +77,7 @@ type Report struct {
 	Found           int64           `json:"found"`
 	Repaired        int64           `json:"repaired"`
 	Inconsistencies []Inconsistency `json:"inconsistencies"` // the first maxReported
+	NotChecked      []string        `json:"notChecked,omitempty"`
 }
 
 // add counts an inconsistency, and lists it while there is room.

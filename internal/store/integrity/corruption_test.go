@@ -114,10 +114,13 @@ func TestRepairRebuildsEachIndexOfWhichManyRowsAreMissing(t *testing.T) {
 // A structureDB returns these results of its checks, one after the other.
 type structureDB struct {
 	sqldb.DB
-	checks [][]sqlite.StructureDamage
+	checks [][]sqldb.StructureDamage
 }
 
-func (d *structureDB) CheckStructure(context.Context) (list []sqlite.StructureDamage, err error) {
+func (d *structureDB) CheckStructure(context.Context) (list []sqldb.StructureDamage, err error) {
+	if len(d.checks) == 0 {
+		return nil, sqldb.NotChecked("the indexes")
+	}
 	list, d.checks = d.checks[0], d.checks[1:]
 	return list, nil
 }
@@ -130,10 +133,10 @@ func (d *structureDB) RebuildIndexes(context.Context, []string, bool) (map[strin
 
 func TestCheckReportsDamageThatItFindsAfterARepair(t *testing.T) {
 	t.Parallel()
-	index := func(name string) []sqlite.StructureDamage {
-		return []sqlite.StructureDamage{{Name: name, IsIndex: true, Detail: "row 1 missing from index " + name}}
+	index := func(name string) []sqldb.StructureDamage {
+		return []sqldb.StructureDamage{{Name: name, IsIndex: true, Detail: "row 1 missing from index " + name}}
 	}
-	db := &structureDB{checks: [][]sqlite.StructureDamage{index("a"), index("b")}}
+	db := &structureDB{checks: [][]sqldb.StructureDamage{index("a"), index("b")}}
 	s := storetest.Database{Engine: sqlite.Driver, Dir: t.TempDir()}.Open(t,
 		store.Options{Intercept: storetest.Intercept(db, &db.DB)})
 	sum := checkIntegrity(t, s, true)
@@ -142,11 +145,19 @@ func TestCheckReportsDamageThatItFindsAfterARepair(t *testing.T) {
 	}
 }
 
+func TestCheckSaysWhatADatabaseCannotCheck(t *testing.T) {
+	t.Parallel()
+	db := &structureDB{}
+	s := storetest.Database{Engine: sqlite.Driver, Dir: t.TempDir()}.Open(t,
+		store.Options{Intercept: storetest.Intercept(db, &db.DB)})
+	testenv.EqualSlices(t, checkHealthy(t, s).NotChecked, []string{"the indexes"})
+}
+
 func TestRepairKeepsDamageApartFromUnusedPages(t *testing.T) {
 	t.Parallel()
-	pages := sqlite.StructureDamage{Detail: "Page 7: never used"}
-	list := sqlite.StructureDamage{Detail: "Freelist: size"}
-	db := &structureDB{checks: [][]sqlite.StructureDamage{{pages, list}, {list}}}
+	pages := sqldb.StructureDamage{IsUnused: true, Detail: "Page 7: never used"}
+	list := sqldb.StructureDamage{Detail: "Freelist: size"}
+	db := &structureDB{checks: [][]sqldb.StructureDamage{{pages, list}, {list}}}
 	s := storetest.Database{Engine: sqlite.Driver, Dir: t.TempDir()}.Open(t,
 		store.Options{Intercept: storetest.Intercept(db, &db.DB)})
 	sum := checkIntegrity(t, s, true)

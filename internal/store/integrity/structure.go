@@ -2,20 +2,20 @@ package integrity
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/loci-memory/loci/internal/sqldb"
-	"github.com/loci-memory/loci/internal/sqldb/sqlite"
 )
 
-// A structureChecker is a database that can check its own file.
+// A structureChecker is a database that can check its own file, or its indexes.
 type structureChecker interface {
-	// CheckStructure returns the damage of tables and indexes.
-	CheckStructure(ctx context.Context) ([]sqlite.StructureDamage, error)
+	// CheckStructure returns the damage of tables and indexes, or sqldb.NotChecked.
+	CheckStructure(ctx context.Context) ([]sqldb.StructureDamage, error)
 	// RebuildIndexes rebuilds indexes from their tables, and returns the errors by index. With space it also frees
 	// unused pages.
 	RebuildIndexes(ctx context.Context, names []string, space bool) (failed map[string]error, err error)
-	// KeepEvidence writes the entries of indexes that differ from their rows to a file.
+	// KeepEvidence writes the entries of indexes that differ from their rows to a file, unless path is "".
 	KeepEvidence(ctx context.Context, indexes []string) (path string, err error)
 }
 
@@ -24,13 +24,17 @@ type structureChecker interface {
 func (c *Checker) checkStructure(ctx context.Context, sum *Report, o Options) error {
 	db, ok := c.db.DB.(structureChecker)
 	if !ok {
-		return nil // PostgreSQL: pg_amcheck is for its operator
+		return nil
 	}
 	list, err := db.CheckStructure(ctx)
+	if what, ok := errors.AsType[sqldb.NotChecked](err); ok {
+		sum.NotChecked = append(sum.NotChecked, string(what))
+		return nil
+	}
 	if err != nil {
 		return c.reportUnreadable(err, sum, "the structure of the database cannot be read")
 	}
-	evidence, left, failed := "", map[sqlite.DamageKey]bool{}, map[string]error{}
+	evidence, left, failed := "", map[sqldb.DamageKey]bool{}, map[string]error{}
 	if o.Repair && len(list) > 0 {
 		var proved, unproved []string
 		space := false
@@ -57,7 +61,7 @@ func (c *Checker) checkStructure(ctx context.Context, sum *Report, o Options) er
 		}
 		for _, f := range after {
 			left[f.Key()] = true
-			if !slices.ContainsFunc(list, func(x sqlite.StructureDamage) bool { return x.Key() == f.Key() }) {
+			if !slices.ContainsFunc(list, func(x sqldb.StructureDamage) bool { return x.Key() == f.Key() }) {
 				list = append(list, f) // the first check ended before it
 			}
 		}
@@ -66,9 +70,12 @@ func (c *Checker) checkStructure(ctx context.Context, sum *Report, o Options) er
 		found := Inconsistency{Kind: InconsistentStructure, ID: f.Name, Detail: f.Detail}
 		switch {
 		case f.IsIndex && o.damaged[f.Table] && !o.Repair:
-			found.Repair = "rows of the table are damaged too: --repair keeps the values of both in a file"
+			found.Repair = "rows of the table are damaged too: --repair keeps the values of both"
 		case f.IsIndex && o.damaged[f.Table]:
-			found.Repair = "not rebuilt, as rows of its table are damaged too: " + evidence + " has the values of both"
+			found.Repair = "not rebuilt, as rows of its table are damaged too"
+			if evidence != "" {
+				found.Repair += ": " + evidence + " has the values of both"
+			}
 		case !o.Repair && f.IsIndex:
 			found.Repair = "the table is whole: loci admin check --repair rebuilds the index from it (REINDEX)"
 		case !o.Repair:
