@@ -195,8 +195,8 @@ type Routing struct {
 type NewMemory struct {
 	Memory
 	Routing     Routing      `json:"routing" write:"show"`
-	DuplicateOf ID           `json:"duplicateOf,omitzero" jsonschema:"An active memory of that atlas with equal content" write:"show"`
-	Similar     []Similarity `json:"similar" jsonschema:"Active memories of the workspace with nearly the same content, best first" write:"show"`
+	DuplicateOf ID           `json:"duplicateOf,omitzero" jsonschema:"An active memory of that atlas with equal content; white space at the ends of lines, CRLF and Unicode form do not count" write:"show"`
+	Similar     []Similarity `json:"similar" jsonschema:"Active memories of the workspace with nearly the same text, or the same meaning if the server finds it in time; best first" write:"show"`
 }
 
 // Similarity names a similar memory.

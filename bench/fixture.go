@@ -126,13 +126,20 @@ func (b *bench) loadFixture(at *fixture, d dataset, engine string) {
 	p := b.serve(at, engine)
 	defer p.stop()
 	d.fill(at, p)
-	for start := time.Now(); d.hasVectors && p.pending(at) > 0; time.Sleep(200 * time.Millisecond) {
-		if time.Since(start) > 20*time.Minute {
-			check(errors.New("memories still wait for vectors"))
-		}
+	if d.hasVectors {
+		p.waitEmbedded(at)
 	}
 	if len(at.IDs) > 0 {
 		p.waitMerged() // as some time after such a load
+	}
+}
+
+// waitEmbedded waits until all memories have vectors.
+func (p *process) waitEmbedded(at *fixture) {
+	for start := time.Now(); p.pending(at) > 0; time.Sleep(200 * time.Millisecond) {
+		if time.Since(start) > 20*time.Minute {
+			check(errors.New("memories still wait for vectors"))
+		}
 	}
 }
 

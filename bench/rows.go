@@ -42,6 +42,10 @@ func rows() []row {
 		{"ingest", 1, (*bench).ingest, []line{
 			over("reads by 8 clients while notes are embedded, over at rest", "busy reads", "rest reads", .7).atLeast(),
 			over("notes embedded beside these reads, over without", "busy rate", "quiet rate", 0)}},
+		{"meaning", 1, (*bench).meaning, []line{
+			over("create of 700 bytes until its vector is stored, over the former", "loci cpu", "former cpu", 1.3),
+			over("the same, p50 of time", "loci p50", "former p50", 1.5),
+			over("the same, p99 of time", "loci p99", "former p99", 0)}},
 		{"send", 2, (*bench).sendScale, []line{
 			over("agent.send to an agent with 100,000 messages, over 1,000", "100000 cpu", "1000 cpu", 1.4)}},
 		{"streams", 1, (*bench).idleStreams, []line{

@@ -194,3 +194,25 @@ func (p *process) waitForProgress(at *fixture) (left int, when time.Time) {
 	}
 	return left, time.Now()
 }
+
+// meaning measures creates until their vectors are stored, as the built-in embedder computes them.
+func (b *bench) meaning() (sides []side) {
+	d, load := b.dataset("few", b.memories/100, b.corpus.prose), b.creates("", busyClients, 200, 4)
+	for _, v := range b.versus()[1:] {
+		if v.name != "loci" && v.name != "former" {
+			continue
+		}
+		at := b.copyFixture(d, v.engine)
+		at.embedder = nil
+		p := b.serve(at, v.engine)
+		p.waitEmbedded(at)
+		sides = append(sides, side{v.name, func(turn int) figures {
+			before := p.cpu()
+			f := p.measure(load.clients, load.n, func(i int) request { return load.request(at, turn*load.n+i) })
+			p.waitEmbedded(at)
+			f["cpu"] = (p.waitIdle() - before) / float64(load.n)
+			return f
+		}})
+	}
+	return sides
+}

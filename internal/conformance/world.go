@@ -74,7 +74,7 @@ type Options struct {
 	SignInLimit  int
 	Registration service.Registration // empty means open
 	Embedder     vector.Embedder
-	// how long a search waits for the embedder; 0 means a minute, for busy machines
+	// how long a search or a create waits for the embedder; 0 means a minute, for busy machines
 	EmbedTimeout time.Duration
 	SendMail     func(context.Context, mail.Message) error // nil: the server sends no mail
 	Bucket       blob.Bucket                               // of the files; nil is a folder of the test
@@ -108,8 +108,8 @@ func NewEmpty(t testing.TB, open func(t testing.TB, o store.Options) *store.Stor
 	w.Service = service.New(service.Options{Store: w.Store, Clock: w.Clock.Now,
 		Registration: cmp.Or(o.Registration, service.RegistrationOpen),
 		SignInLimit:  o.SignInLimit, PublicURL: "http://localhost", UsedOperations: w.Gate.Used, Embedder: o.Embedder,
-		EmbedTimeout: cmp.Or(o.EmbedTimeout, time.Minute), SendMail: o.SendMail,
-		Bucket: bucket})
+		EmbedTimeout: cmp.Or(o.EmbedTimeout, time.Minute), SimilarTimeout: cmp.Or(o.EmbedTimeout, time.Minute),
+		SendMail: o.SendMail, Bucket: bucket})
 	w.Host = &op.Host{Service: w.Service, Log: log, Admit: w.admit}
 	return w
 }

@@ -60,11 +60,12 @@ const strongRatio = 2
 // noRunnerUp is the score ratio of a hit without another one behind it.
 const noRunnerUp = 1e9
 
-// Bounds of similar memories. They are the least cosine after the factor of the state, and the number of those with a
-// similar meaning. The least cosine bounds the list to related texts; it was not measured.
-const (
-	minSimilarity = .5
-	maxSimilar    = 100
+// Bounds of similar memories. The list of a stored memory has related texts; its least cosine was not measured. The
+// writer of a new memory is to see what says the same or may be replaced: "We switched from pnpm to bun" has .66 with
+// "We use pnpm", and few unrelated sentences have .55.
+var (
+	NearStored = Nearness{least: .5, most: 100, candidates: minCandidates}
+	NearNew    = Nearness{least: .6, most: 5, candidates: 32}
 )
 
 // defaultEmbedTimeout is the time for which a search waits for the vector of its query before keywords alone answer.

@@ -292,3 +292,50 @@ func TestUnreadableTextHasNoVector(t *testing.T) {
 		testenv.Len(t, similarMemories(t, w, CallerOwner, strange), 0, "to what the model cannot read similar are")
 	})
 }
+
+func TestCreateNamesMemoriesOfLikeMeaning(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		const text, like = "the tide turns at noon and fog lies over it", "fog lies over noon and it turns the tide at"
+		model := new(storetest.LocalEmbedder)
+		model.Name = "words"
+		w := New(t, d.Open, Options{Embedder: model})
+		shelf, other := w.Atlas(t, "Shelf"), w.Atlas(t, "Other")
+		in := loci.CreateMemory{Content: text, Title: "Tide", AtlasID: shelf, OnDuplicate: loci.OnDuplicateVersion,
+			Source: &loci.Source{URI: "/1"}}
+		id := create(t, w, in).Memory.ID
+		gone := w.Memory(t, other, "lies at noon the tide turns and fog over it")
+		create(t, w, loci.CreateMemory{Content: text}) // in another workspace
+		w.WaitForEmbeddings(t)
+		testenv.Equal(t, model.Embedded.Load(), 3, "three texts were embedded")
+		MustCall(t, w, CallerOwner, service.MemoryArchive, loci.ArchiveMemory{MemoryID: gone})
+		long := strings.Repeat(like+" ", 200) + prose(0, 99)
+		for _, c := range []struct {
+			why  string
+			want int
+			in   loci.CreateMemory
+		}{
+			{"in another atlas", 1, loci.CreateMemory{Content: like, AtlasID: other}},
+			{"of one's own choice", 1, loci.CreateMemory{Content: like, WorkspaceID: w.Team}},
+			{"a long text", 1, loci.CreateMemory{Content: loci.Content(long), AtlasID: shelf}},
+			{"other words", 0, loci.CreateMemory{Content: "the gulls are hungry at noon", AtlasID: shelf}},
+			{"unreadable", 0, loci.CreateMemory{Content: "?x? ?y? ?z? " + like, AtlasID: shelf}},
+			{"of another person", 0, loci.CreateMemory{Content: like}},
+		} {
+			call := CallerOwner
+			if c.in.AtlasID == "" && c.in.WorkspaceID == "" {
+				call = CallerStranger
+			}
+			m := MustCall(t, w, call, service.MemoryCreate, c.in).Memory
+			if got := m.Similar; len(got) != c.want || c.want > 0 && (got[0].ID != id || got[0].Title != "Tide" ||
+				got[0].Score < .6 || got[0].Score > 1) || m.DuplicateOf != "" {
+				t.Errorf("%s: similar are %+v, a duplicate of %q", c.why, got, m.DuplicateOf)
+			}
+			MustCall(t, w, call, service.MemoryDelete, loci.DeleteMemory{MemoryID: m.ID})
+		}
+		in.Content = like
+		if m := create(t, w, in).Memory; m.Version != 2 || len(m.Similar) != 0 {
+			t.Errorf("a new version: %+v", m)
+		}
+	})
+}

@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"time"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/analysis"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/page"
+	"github.com/loci-memory/loci/internal/retrieve"
 	"github.com/loci-memory/loci/internal/secret"
 	"github.com/loci-memory/loci/internal/service/cursor"
 	"github.com/loci-memory/loci/internal/store"
@@ -29,6 +31,10 @@ func (s *Service) CreateMemory(ctx context.Context, actor *identity.Actor,
 	}
 	hasSecret := slices.ContainsFunc(append(shortTexts(m), m.Title, m.Content),
 		func(text string) bool { return len(secret.Scan(text)) > 0 })
+	var meant []loci.Similarity
+	if !hasSecret { // else the text may change
+		meant = s.meantAlike(ctx, actor, in, m)
+	}
 	return store.Write(ctx, s.Store, actor, func(tx *store.Tx) (loci.CreatedMemory, error) {
 		prepared := preparedMemory{m, entry, nil}
 		a, routing, err := s.resolveAtlas(tx, in, m)
@@ -47,8 +53,31 @@ func (s *Service) CreateMemory(ctx context.Context, actor *identity.Actor,
 			prepared.memory.Tags = nil
 		}
 		return memorydb.Create(a, loci.NewMemory{Memory: prepared.memory, Routing: routing}, prepared.entry,
-			memorydb.CreatePolicy{OnDuplicate: in.OnDuplicate, ShowSimilar: true})
+			memorydb.CreatePolicy{OnDuplicate: in.OnDuplicate, ShowSimilar: true, MeantAlike: meant})
 	})
+}
+
+// similarTimeout is the time for which a create waits for the vector of its text before words alone find similar ones.
+const similarTimeout = 10 * time.Millisecond
+
+// meantAlike returns the memories with nearly the meaning of a new one, if its vector is there in time. It reads them
+// before the transaction, because other writers wait for that. The transaction reports what is wrong with the input.
+func (s *Service) meantAlike(ctx context.Context, actor *identity.Actor, in loci.CreateMemory,
+	m loci.Memory) []loci.Similarity {
+	wait, cancel := context.WithTimeout(ctx, cmp.Or(s.SimilarTimeout, similarTimeout))
+	defer cancel()
+	v := s.Store.Embedder().EmbedEarly(wait, m.Title, m.Content)
+	if v == nil {
+		return nil
+	}
+	list, _ := store.Read(ctx, s.Store, actor, func(tx *store.Tx) ([]loci.Similarity, error) {
+		src, err := memorydb.SimilarToNew(tx, in.WorkspaceID, in.AtlasID, v)
+		if err != nil {
+			return nil, err
+		}
+		return s.searcher.Similar(src, retrieve.NearNew)
+	})
+	return list
 }
 
 // A preparedMemory is a memory that may be stored, with its index entry, or the reason against it.

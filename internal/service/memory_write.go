@@ -7,6 +7,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/retrieve"
 	"github.com/loci-memory/loci/internal/secret"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/memorydb"
@@ -191,7 +192,9 @@ func (s *Service) SimilarMemories(ctx context.Context, actor *identity.Actor,
 	return store.Read(ctx, s.Store, actor, func(tx *store.Tx) (loci.Similar, error) {
 		list, src, err := memorydb.SimilarTo(tx, in.MemoryID)
 		if err == nil {
-			list, err = s.searcher.Similar(src, list)
+			var meant []loci.Similarity
+			meant, err = s.searcher.Similar(src, retrieve.NearStored)
+			list = memorydb.MergeSimilar(list, meant)
 		}
 		return loci.Similar{Similar: list[:min(len(list), in.Limit.OrDefault())]}, err
 	})

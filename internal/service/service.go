@@ -74,6 +74,8 @@ type Options struct {
 	Embedder, PreviousEmbedder vector.Embedder
 	// how long a search waits for the embedder; 0 means 300 ms
 	EmbedTimeout time.Duration
+	// how long a create waits for the vector of its text; 0 means 10 ms
+	SimilarTimeout time.Duration
 
 	// Heartbeat is the time between two heartbeats of a stream; 0 means 20 s.
 	Heartbeat time.Duration

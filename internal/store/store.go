@@ -114,7 +114,7 @@ func start(ctx context.Context, db sqldb.DB, o Options) (*Store, error) {
 	}
 	caches := cache.NewBudget(o.CacheBytes)
 	b := &scope.Base{DB: h, Caches: caches, Index: indexdb.New(h, caches, o.idleDelay), Jobs: jobdb.New(h),
-		Embedder: embeddb.New(h, o.Embedder, o.OneShot), Vectors: embeddb.NewVectors(caches), Plans: o.Plans,
+		Embedder: embeddb.New(h, caches, o.Embedder, o.OneShot), Vectors: embeddb.NewVectors(caches), Plans: o.Plans,
 		Analyses: scope.NewAnalyses()}
 	s := &Store{base: b, queues: embeddb.NewQueueCounter(caches), eraser: erasedb.New(h, b.Index, b.Jobs),
 		close: sync.OnceValue(h.Close)}

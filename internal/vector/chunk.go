@@ -29,6 +29,16 @@ func Chunks(title, content string, e Embedder) (out []string) {
 	return out
 }
 
+// Beginning returns the first chunk of a memory, cut to so many tokens.
+func Beginning(title, content string, maxTokens int, e Embedder) string {
+	const maxTokenBytes = 16 // a longer text has more tokens
+	text := Chunks(title, strings.ToValidUTF8(content[:min(len(content), maxTokenBytes*maxTokens)], ""), e)[0]
+	for n, _ := e.CountTokens(text); n > maxTokens; n, _ = e.CountTokens(text) {
+		text = strings.TrimSpace(text[:analysis.MiddleBoundary(text)])
+	}
+	return text
+}
+
 // ChunkStart returns the offset of the nth chunk in the content, from 1 on.
 func ChunkStart(title, content string, n int, e Embedder) int {
 	_, list := chunkMemory(title, content, e)

@@ -114,7 +114,7 @@ func (s *Service) addCandidate(x *sessiondb.Session, c loci.Candidate, e memoryd
 // similarTo returns the memories that are similar to the content of a candidate, whose entry is e.
 func similarTo(x *sessiondb.Session, content string, e memorydb.IndexEntry) ([]loci.SimilarToMemory, error) {
 	list := []loci.SimilarToMemory{}
-	similar, _, err := memorydb.FindSimilar(x.Atlas(), content, e, "")
+	similar, _, err := memorydb.FindSimilar(x.Atlas(), content, e, "", nil)
 	for _, m := range similar {
 		list = append(list, loci.SimilarToMemory{MemoryID: m.ID, Score: m.Score})
 	}

@@ -304,7 +304,7 @@ func newWorker(s *store.Store, model vector.Embedder) *manualWorker {
 	w := &manualWorker{db: &faultyDB{DB: s.DB().DB}}
 	handle := *s.DB()
 	handle.DB, handle.Clock = w.db, func() time.Time { return time.Now().Add(w.later) }
-	w.Worker = embeddb.New(&handle, model, false)
+	w.Worker = embeddb.New(&handle, nil, model, false)
 	return w
 }
 

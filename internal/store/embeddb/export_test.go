@@ -15,3 +15,8 @@ func RunRound(ctx context.Context, w *Worker) error {
 	}
 	return err
 }
+
+// CallModel returns the vectors of chunks as the worker gets them.
+func CallModel(w *Worker, ctx context.Context, chunks []string) ([][]float32, error) {
+	return w.callModel(ctx, chunks)
+}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/cache"
 	"github.com/loci-memory/loci/internal/contextio"
 	"github.com/loci-memory/loci/internal/job"
 	"github.com/loci-memory/loci/internal/sqldb"
@@ -27,6 +28,9 @@ type Worker struct {
 	calls func() int64                              // of users, ever
 	pause func(context.Context, time.Duration) bool // waits
 
+	early       *cache.Cache[int64, []float32] // vectors that EmbedEarly computed, by the hash of their texts
+	embedsEarly atomic.Bool                    // a writer waits for a vector
+
 	// Of the goroutine that embeds.
 	generation int64 // row id; 0 before openGeneration
 	opened     bool
@@ -45,9 +49,10 @@ type Worker struct {
 
 // New returns a worker that embeds with a model. A nil model embeds nothing. A one-shot process embeds only after it
 // has written a text itself.
-func New(db *sqldb.Handle, model vector.Embedder, oneShot bool) *Worker {
+func New(db *sqldb.Handle, caches *cache.Budget, model vector.Embedder, oneShot bool) *Worker {
 	return &Worker{db: db, model: model, oneShot: oneShot, longTurns: roundRobin{long: true}, wake: func() {},
-		calls: sqldb.Calls, pause: contextio.Sleep}
+		calls: sqldb.Calls, pause: contextio.Sleep,
+		early: cache.New(caches, "early", func(_ int64, v []float32) int { return 4 * cap(v) }).AtMost(maxEarlyBytes)}
 }
 
 // pollInterval is the pause between looks for memories that other processes have enqueued.

@@ -20,7 +20,11 @@ func (w *Worker) callModel(ctx context.Context, chunks []string) ([][]float32, e
 		return w.model.Embed(ctx, chunks)
 	}
 	vectors := make([][]float32, 0, len(chunks))
-	for i := range chunks {
+	for i, text := range chunks {
+		if v := w.takeEarly(text); v != nil {
+			vectors = append(vectors, v)
+			continue
+		}
 		began, calls := time.Now(), w.calls()
 		v, err := w.model.Embed(ctx, chunks[i:i+1])
 		if err != nil {

@@ -48,7 +48,7 @@ func TestLocalModelYieldsToCalls(t *testing.T) {
 	} {
 		users, pauses := int64(0), 0
 		m := &countingModel{during: func() { users += c.perText }}
-		w := New(nil, m, false)
+		w := New(nil, nil, m, false)
 		if c.local {
 			w.model = localModel{m}
 		}

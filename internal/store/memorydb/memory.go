@@ -99,8 +99,9 @@ func ContentHash(content string) int64 {
 
 // A CreatePolicy is what Create does beside storing a memory.
 type CreatePolicy struct {
-	OnDuplicate loci.OnDuplicate // "" stores a text again
-	ShowSimilar bool             // finds similar memories, which the answer shows
+	OnDuplicate loci.OnDuplicate  // "" stores a text again
+	ShowSimilar bool              // finds similar memories, which the answer shows
+	MeantAlike  []loci.Similarity // memories with a similar meaning, which it shows if they are active
 }
 
 // Create stores a memory in the atlas, or returns or changes an existing one by the policy; e is the entry of its text.
@@ -115,7 +116,7 @@ func Create(a *scope.Atlas, m loci.NewMemory, e IndexEntry, p CreatePolicy) (out
 			return out, err
 		}
 		if found {
-			return createVersion(a, h, m, e)
+			return createVersion(a, h, m, e, p.MeantAlike)
 		}
 	}
 	if p.OnDuplicate == loci.OnDuplicateReturn {
@@ -135,12 +136,12 @@ func Create(a *scope.Atlas, m loci.NewMemory, e IndexEntry, p CreatePolicy) (out
 	m.DuplicateOf = equal.ID
 	if p.ShowSimilar {
 		var like loci.ID
-		if m.Similar, like, err = FindSimilar(a, m.Content, e, equal.ID); err != nil {
+		if m.Similar, like, err = FindSimilar(a, m.Content, e, equal.ID, p.MeantAlike); err != nil {
 			return out, err
 		}
 		if !found && like != "" {
 			m.DuplicateOf = like
-			m.Similar = slices.DeleteFunc(slices.Clone(m.Similar), func(s loci.Similarity) bool { return s.ID == like })
+			m.Similar = slices.DeleteFunc(m.Similar, func(s loci.Similarity) bool { return s.ID == like })
 		}
 	}
 	m.Memory, err = Add(a, m.Memory, e)
@@ -148,8 +149,9 @@ func Create(a *scope.Atlas, m loci.NewMemory, e IndexEntry, p CreatePolicy) (out
 }
 
 // createVersion stores the text of a source again, as a version of its memory if it differs.
-func createVersion(a *scope.Atlas, h *Memory, m loci.NewMemory, e IndexEntry) (out loci.CreatedMemory, err error) {
-	if m.Similar, _, err = FindSimilar(a, m.Content, e, h.current.ID); err != nil {
+func createVersion(a *scope.Atlas, h *Memory, m loci.NewMemory, e IndexEntry,
+	meant []loci.Similarity) (out loci.CreatedMemory, err error) {
+	if m.Similar, _, err = FindSimilar(a, m.Content, e, h.current.ID, meant); err != nil {
 		return out, err
 	}
 	next, before := m.Memory, h.current.Version

@@ -133,6 +133,7 @@ type SimilarSource struct {
 	*SearchSource
 	memory  int64
 	text    string        // its beginning
+	early   []float32     // the vector of a memory that is not stored yet; it has no row
 	vectors embeddb.State // of the workspace
 }
 
@@ -161,6 +162,15 @@ func SimilarTo(h scope.Holder, id loci.ID) ([]loci.Similarity, *SimilarSource, e
 			index.Filter{Statuses: 1}}}, err
 }
 
+// SimilarToNew returns the source of the memories with nearly the meaning of a new one, in the workspace that a create
+// chooses by these ids. The worker's model has computed the vector.
+func SimilarToNew(h scope.Holder, workspaceID, atlasID loci.ID, vector []float32) (*SimilarSource, error) {
+	t := scope.Of(h)
+	places, err := t.ResolveNew(workspaceID, atlasID)
+	places.Atlas = 0
+	return &SimilarSource{early: vector, SearchSource: &SearchSource{t, places, index.Filter{Statuses: 1}}}, err
+}
+
 // Embeddings returns the row and the vectors of the memory.
 func (s *SimilarSource) Embeddings() (rowID int64, vectors [][]float32, err error) {
 	states, err := embeddb.ReadStates(s.t.Conn, s.places.Workspaces)
@@ -168,6 +178,12 @@ func (s *SimilarSource) Embeddings() (rowID int64, vectors [][]float32, err erro
 		return 0, nil, err
 	}
 	s.vectors = states[0]
+	if s.early != nil {
+		if s.t.Embedder.Makes(s.vectors) {
+			vectors = [][]float32{s.early}
+		}
+		return 0, vectors, nil
+	}
 	vectors, err = embeddb.MemoryVectors(s.t.Conn, s.vectors, s.memory)
 	return s.memory, vectors, err
 }

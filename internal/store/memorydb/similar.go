@@ -18,12 +18,17 @@ import (
 	"github.com/loci-memory/loci/internal/store/minhashdb"
 )
 
-// FindSimilar returns the active memories of the workspace with nearly the same text, best first, except one. Their
-// texts with the normal form of this one are equal to it: the oldest of these in the atlas is returned too.
-func FindSimilar(a *scope.Atlas, content string, e IndexEntry,
-	except loci.ID) (list []loci.Similarity, equal loci.ID, err error) {
+// FindSimilar returns the active memories of the workspace with nearly the same text, and those that are meant alike,
+// best first, except one. Their texts with the normal form of this one are equal to it: the oldest of these in the
+// atlas is returned too.
+func FindSimilar(a *scope.Atlas, content string, e IndexEntry, except loci.ID,
+	meant []loci.Similarity) (list []loci.Similarity, equal loci.ID, err error) {
 	near, err := similarTexts(scope.Of(a), a.Workspace().RowID(), content, e.bands, except)
-	for _, m := range near.list {
+	if err == nil {
+		meant, err = activeOf(a, meant, except)
+	}
+	list = MergeSimilar(near.list, meant)
+	for _, m := range list {
 		scope.Of(a).LinkResponse(m.ID)
 	}
 	for _, id := range near.equal {
@@ -31,7 +36,42 @@ func FindSimilar(a *scope.Atlas, content string, e IndexEntry,
 			equal = id
 		}
 	}
-	return near.list, equal, err
+	return list, equal, err
+}
+
+// activeOf returns those of a list that are active memories of the workspace, except one.
+func activeOf(a *scope.Atlas, list []loci.Similarity, except loci.ID) (active []loci.Similarity, err error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	ids := make([]loci.ID, len(list))
+	for i, m := range list {
+		ids[i] = m.ID
+	}
+	t := scope.Of(a)
+	err = t.Conn.QueryFew(`SELECT e.id FROM memories e`+AtlasJoin+`WHERE e.workspace = ?2 AND e.status = 0
+		AND e.id <> ?3 AND e.id IN (SELECT list.value FROM `+fmt.Sprintf(t.Conn.Dialect.StringRows, 1)+`)`,
+		[]any{sqldb.EncodeStrings(ids), a.Workspace().RowID(), except}, func(r sqldb.Row) error {
+			var id loci.ID
+			err := r.Scan(&id)
+			active = append(active, list[slices.Index(ids, id)])
+			return err
+		})
+	return active, err
+}
+
+// MergeSimilar returns the memories of two lists, best first. Of one in both the first score counts.
+func MergeSimilar(list, more []loci.Similarity) []loci.Similarity {
+	list = slices.Clone(list) // a computation keeps its own
+	for _, m := range more {
+		if !slices.ContainsFunc(list, func(x loci.Similarity) bool { return x.ID == m.ID }) {
+			list = append(list, m)
+		}
+	}
+	slices.SortFunc(list, func(a, b loci.Similarity) int {
+		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.ID, b.ID))
+	})
+	return list
 }
 
 // nearTexts are the memories with nearly the same text.

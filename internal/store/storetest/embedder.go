@@ -21,6 +21,12 @@ type FakeEmbedder struct {
 	Rejects string // texts that hold it; "*" refuses all
 }
 
+// A LocalEmbedder is a FakeEmbedder that computes in this process.
+type LocalEmbedder struct{ FakeEmbedder }
+
+// ComputesLocally marks the embedder.
+func (*LocalEmbedder) ComputesLocally() {}
+
 // Generation is the model's name.
 func (m *FakeEmbedder) Generation() string { return m.Name }
 

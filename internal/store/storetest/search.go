@@ -31,7 +31,8 @@ func Similar(tx *store.Tx, id loci.ID) ([]loci.Similarity, error) {
 	if err != nil {
 		return nil, err
 	}
-	return searcher.Similar(src, list)
+	meant, err := searcher.Similar(src, retrieve.NearStored)
+	return memorydb.MergeSimilar(list, meant), err
 }
 
 // SearchKeywords returns the first page of a keyword search.

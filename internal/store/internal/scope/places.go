@@ -37,3 +37,16 @@ func (s *Scope) Resolve(workspaceID, atlasID loci.ID) (r Places, err error) {
 	}
 	return r, sqldb.MapNoRows(err)
 }
+
+// ResolveNew returns the workspace of a new memory. Without ids it is the default one.
+func (s *Scope) ResolveNew(workspaceID, atlasID loci.ID) (Places, error) {
+	if workspaceID != "" || atlasID != "" {
+		return s.Resolve(workspaceID, atlasID)
+	}
+	which, args, err := s.DefaultCondition()
+	var workspace int64
+	if err == nil {
+		err = s.QueryRow(`SELECT w.row_id FROM workspaces e`+s.MembershipJoin("e.row_id")+which, args, &workspace)
+	}
+	return Places{Workspaces: []int64{workspace}}, sqldb.MapNoRows(err)
+}
