@@ -122,6 +122,7 @@ func TestCompleteFindsWhatIsLeftOut(t *testing.T) {
 		{"session.moderate", "", `{"candidateId":"01a20154-2c97"}`, full},
 		{"session.moderate", "", `{"candidateId":"` + candidate + `","sessionId":null}`, `"sessionId":null`},
 		{"session.moderate", "", `{"candidateId":"01a20158-2c97"}`, "No candidate has an id"},
+		{"session.moderate", "", `{"candidateId":"` + plans + `"}`, `,"sessionId":"` + later + `"}`}, // of a member
 		{"session.moderate", "", `{"candidateId":"01a2"}`, "at least the first or last 8"},
 		{"session.moderate", "", `{"candidateId":5}`, "A candidate is named by its id"},
 		{"agent.all", "personal team", `{}`, `{"workspace_id":"id2"}`},
@@ -137,6 +138,9 @@ func TestCompleteFindsWhatIsLeftOut(t *testing.T) {
 			})
 		read := r.Call
 		r.Call = func(ctx context.Context, o *op.Op, input []byte, page int) ([]byte, error) {
+			if strings.Contains(string(input), "managed") {
+				return []byte(`{"candidates":[{"id":"` + plans + `","sessionId":"` + later + `"}]}`), nil
+			}
 			if o.Name != "workspace.list" {
 				return read(ctx, o, input, page)
 			}

@@ -79,6 +79,11 @@ func (x *dialog) run(ctx context.Context) error {
 			shown = -1
 		}
 	}
+	if n := len(x.done); n > 0 && x.candidates[x.done[n-1].at].Status != loci.CandidatePending {
+		id := string(x.candidates[x.done[n-1].at].ID)
+		fmt.Fprintf(x.Console.Err, "The last decision is undone by: loci review --undo %s\n",
+			format.ShortID(id, format.MinShortID))
+	}
 	_, err := fmt.Fprintln(x.Console.Out, x.summary())
 	return err
 }

@@ -124,7 +124,8 @@ func newReview(in string) (o Options, r records.Reader, s *fakeServer, out, scre
 func TestDialogDecides(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ answers, calls, shows, summary string }{
-		{"k|keep|d", "compile 1, compile 2, dismiss 3", "3 of 3", "2 kept, 1 dismissed; 0 candidates wait."},
+		{"k|keep|d", "compile 1, compile 2, dismiss 3", "undone by: loci review --undo 000000c3",
+			"2 kept, 1 dismissed; 0 candidates wait."},
 		{"k|r|r", `compile 1, compile 2 "` + memory + `1"`, "replace 1 for the first one", "2 kept, 0 dismissed; 1 c"},
 		{"s|s|r 2", `compile 3 "` + memory + `2"`, "2. 80 % similar to the memory 000000e2\n  Old 2", "1 kept"},
 		{"r 00000000e1", `compile 1 "` + memory + `1"`, "2 of 3", "1 kept"},
