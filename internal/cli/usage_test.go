@@ -85,6 +85,16 @@ func argumentsOf(c *cobra.Command) (args []string) {
 	return args
 }
 
+// A wrong value of a setting is a usage error where a flag gives it, and refused where a variable does.
+func TestWrongFlagOfServeIsAUsageError(t *testing.T) {
+	t.Parallel()
+	d := newTestTerminal(t)
+	d.Environ = []string{"HOME=" + t.TempDir()}
+	d.expectRun(t, exitUsage, "--rate-limit: must be a whole number", "serve", "--rate-limit", "many")
+	d.Environ = append(d.Environ, "LOCI_RATE_LIMIT=many")
+	d.expectRun(t, exitFailure, "LOCI_RATE_LIMIT: must be a whole number", "serve")
+}
+
 func TestUnknownCommandSuggestsTheMeaning(t *testing.T) {
 	t.Parallel()
 	d := newTestTerminal(t)
