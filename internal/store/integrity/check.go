@@ -62,6 +62,7 @@ const (
 	InconsistentLinks     = "links"     // superseded_by and supersedes
 	InconsistentSessions  = "sessions"  // counters of sessions and places of candidates
 	InconsistentMessages  = "messages"  // messages between agents, their receipts, last numbers of agents
+	InconsistentAccounts  = "accounts"  // folded addresses, ends of plans, and users of grants in a workspace
 	InconsistentRows      = "rows"      // a single row
 
 	InconsistentReferences = "references" // rows that are gone, and that others still name; not derived
@@ -111,7 +112,7 @@ var (
 	inconsistencyCount = map[string]int64{InconsistentStructure: 0, InconsistentIndex: 0, InconsistentCounters: 0,
 		InconsistentVersions: 0, InconsistentBands: 0, InconsistentVectors: 0, InconsistentLinks: 0,
 		InconsistentSessions: 0, InconsistentMessages: 0, InconsistentRows: 0, InconsistentReferences: 0,
-		InconsistentAttachments: 0, InconsistentObjects: 0}
+		InconsistentAttachments: 0, InconsistentObjects: 0, InconsistentAccounts: 0}
 	unrepairableCount atomic.Int64
 )
 

@@ -40,7 +40,8 @@ func TestInspectingAndPurgingBesideWritersIsSafe(t *testing.T) {
 		}
 		for w := range 2 {
 			loop(func(i int) error {
-				m, err := tryAdd(server, ann, "", fmt.Sprintf("Note %d of writer %d beside others", i, w))
+				m, err := tryAdd(server, ann, "", fmt.Sprintf("Note %d of writer %d beside others", i, w),
+					func(m *loci.Memory) { m.Title = "A note" })
 				if err != nil {
 					return err
 				}

@@ -1,6 +1,8 @@
 package integrity
 
 import (
+	"fmt"
+
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store/indexdb"
@@ -69,12 +71,22 @@ func (w *workspaceCheck) checkSessions() error {
 	err := w.checkSome("sessions", "created_at", sessionBatchSize, func(rowIDs []int64) error {
 		list, err := sessiondb.CountSessions(w.t, rowIDs)
 		for _, c := range list {
-			if c.Stored != c.Counted {
+			switch {
+			case c.HasLostRows():
 				w.report(InconsistentSessions, c.ID, "the session counts other rows than it has")
+			case c.Stored != c.Counted:
+				w.differ(InconsistentSessions, "the session %s counts other rows than it has", c.ID)
 			}
 			if c.Misplaced > 0 {
 				w.differ(InconsistentSessions, "a candidate of the session %s names another place", c.ID)
 			}
+		}
+		if err != nil {
+			return err
+		}
+		titles, err := wrongTitles(w.t, rowIDs)
+		for _, c := range titles {
+			w.differ(InconsistentSessions, "the title of the candidate %s is not that of its text", c.id)
 		}
 		return err
 	})
@@ -90,12 +102,48 @@ func (w *workspaceCheck) checkSessions() error {
 	})
 }
 
-// placeCandidates gives candidates the place of their sessions.
-func placeCandidates(_ *Checker, t *sqldb.Tx, rowIDs []int64) error {
+// A wrongTitle is a candidate whose derived title is not that of its text.
+type wrongTitle struct {
+	id    loci.ID
+	right string
+}
+
+// wrongTitles returns the candidates of sessions with another derived title than that of their text.
+func wrongTitles(t *sqldb.Tx, sessions []int64) (list []wrongTitle, err error) {
+	err = t.Query(`SELECT c.id, c.title, c.content FROM candidates c WHERE c.title_derived AND `+
+		fmt.Sprintf(t.Dialect.InList, "c.session", 1)+` AND NOT`+
+		sqldb.ChecksumTables()["candidates"].DamageCondition(t.Dialect, "c")+`ORDER BY c.row_id`,
+		[]any{sqldb.EncodeInts(sessions)}, func(r sqldb.Row) error {
+			var c wrongTitle
+			var stored, content string
+			err := r.Scan(&c.id, &stored, &content)
+			if c.right = titleOf(stored, content); c.right != stored {
+				list = append(list, c)
+			}
+			return err
+		})
+	return list, err
+}
+
+// rebuildSessions counts the rows of sessions again, and gives candidates the place of their session and the title of
+// their text.
+func rebuildSessions(_ *Checker, t *sqldb.Tx, rowIDs []int64) error {
 	list, err := sessiondb.CountSessions(t, rowIDs)
 	for _, c := range list {
 		if err == nil && c.Misplaced > 0 {
 			err = sessiondb.PlaceCandidates(t, c.RowID)
+		}
+		if err == nil && c.Stored != c.Counted && !c.HasLostRows() {
+			err = sessiondb.Recount(t, c.RowID)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	titles, err := wrongTitles(t, rowIDs)
+	for _, c := range titles {
+		if err == nil {
+			_, err = t.Exec(`UPDATE candidates SET title = ?2 WHERE id = ?1`, c.id, c.right)
 		}
 	}
 	return err

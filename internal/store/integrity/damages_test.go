@@ -19,6 +19,8 @@ var damages = slices.Concat(
 	changes(flushedMemory, "memories", "row_id = {memory}", "rows", "hash = hash + 1", "the hash of the text"),
 	changes(flushedMemory, "memories", "row_id = {memory}", "counters! rows!",
 		"atlas = (SELECT a.row_id FROM atlases a WHERE workspace = {workspace} AND a.row_id <> memories.atlas)", ""),
+	written(changes(flushedMemory, "memories", "row_id = {memory}", "rows", "title = 'Behind the back'",
+		"the title of the memory")),
 	written(changes(flushedMemory, "memories", "row_id = {memory}", "links", "superseded_by = id", "is not superseded",
 		"supersedes = '{'", "cannot be read")),
 	written(changes(supersededMemory, "memories", "row_id = {memory}", "links",
@@ -89,6 +91,18 @@ var damages = slices.Concat(
 		"has_texts = FALSE", ""),
 	changes(filledSession, "candidates", "session = {session}", "sessions", "workspace = workspace + 1", "",
 		"atlas = 0", "", "user_id = ''", ""),
+	written(changes(filledSession, "candidates", "session = {session}", "sessions", "title = 'Behind the back'",
+		"the title of the candidate")),
+	written(changes(filledSession, "sessions", "row_id = {session}", "sessions", "candidates = 0, pending = 0, "+
+		"checkpoints = 0, units = 0, events = 0, audits = 0, compilations = 0, steps = 0, has_texts = FALSE, "+
+		"redactions = '[]'", "counts other rows", "pending = 2", "counts other rows")),
+	changes(noRepair(account), "users", "id = {user}", "rows!", "email_folded = 'x'", "", "pro_until = 5", ""),
+	written(changes(account, "users", "id = {user}", "accounts", "email_folded = id", "email_folded of users",
+		"pro_until = 5", "pro_until of users")),
+	written(changes(account, "invitations", "workspace = {workspace}", "accounts", "email_folded = id",
+		"email_folded of invitations")),
+	written(changes(account, "grant_workspaces", "workspace = {workspace}", "accounts", "user_id = {guest}",
+		"user_id of grant_workspaces")),
 	[]damage{{noRepair(filledSession), `DELETE FROM session_events WHERE session = {session} AND event_id = 'tool'`,
 		"sessions!", "counts other rows"}},
 

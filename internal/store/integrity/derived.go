@@ -48,7 +48,8 @@ const keepAdvice = "rows that it follows from are damaged or lost, so nothing pr
 
 // derivations rebuild every kind, in this order.
 var derivations = []derivation{
-	{InconsistentRows, inBatches("memories", rebuildBatchSize, rebuildHashes), nil, false},
+	{InconsistentAccounts, rebuildAccounts, []string{"benefits", "grants", "invitations", "users"}, false},
+	{InconsistentRows, inBatches("memories", rebuildBatchSize, rebuildRows), nil, false},
 	{InconsistentLinks, inBatches("memories", rebuildBatchSize, rebuildLinks), nil, false},
 	{InconsistentAttachments, inBatches("memories", rebuildBatchSize, rebuildAttachments),
 		[]string{"atlases", "attachments", "memories"}, false},
@@ -58,8 +59,8 @@ var derivations = []derivation{
 	{InconsistentCounters, inBatches("atlases", 1, recount), []string{"memories"}, true},
 	{InconsistentBands, rebuildBands, nil, true},
 	{InconsistentVectors, inBatches("memories", rebuildBatchSize, rebuildVectors), nil, false},
-	{InconsistentSessions, inBatches("sessions", rebuildBatchSize, placeCandidates),
-		[]string{"candidates", "sessions"}, false},
+	{InconsistentSessions, inBatches("sessions", rebuildBatchSize, rebuildSessions), []string{"candidates",
+		"checkpoints", "compilations", "redaction_audits", "session_events", "sessions", "units"}, false},
 	{InconsistentMessages, rebuildMessages, []string{"agents", "messages", "receipts"}, false},
 }
 

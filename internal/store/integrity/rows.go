@@ -4,9 +4,12 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/secret"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store/indexdb"
 	"github.com/loci-memory/loci/internal/store/memorydb"
+	"github.com/loci-memory/loci/internal/title"
 )
 
 // checkMemories compares what is derived from each memory with its row.
@@ -77,6 +80,10 @@ func (w *workspaceCheck) checkMemory(m indexdb.MemoryRow, part []int64, vectors 
 	if m.Hash != memorydb.ContentHash(m.Content) {
 		w.differ(InconsistentRows, "the hash of the text of the memory %s is another one", m.ID)
 	}
+	if right := derivedTitle(&m); m.Title != right {
+		w.differ(InconsistentRows, "the title of the memory %s is not that of its text", m.ID)
+		m.Title = right // the repair writes it before index and vectors
+	}
 	i, _ := slices.BinarySearch(w.rowIDs, m.RowID)
 	w.checkDocument(i, &m)
 	w.checkBands(i, &m)
@@ -93,12 +100,30 @@ func (w *workspaceCheck) checkMemory(m indexdb.MemoryRow, part []int64, vectors 
 	return err
 }
 
-// rebuildHashes computes the hashes of texts again.
-func rebuildHashes(_ *Checker, t *sqldb.Tx, rowIDs []int64) error {
+// derivedTitle returns the title that a memory should have: its own if a person gave it, or the row is of schema 1.
+func derivedTitle(m *indexdb.MemoryRow) string {
+	if m.TitleDerived == nil || !*m.TitleDerived {
+		return m.Title
+	}
+	return titleOf(m.Title, m.Content)
+}
+
+// titleOf returns the derived title of a text. A stored one may be redacted or not, and of the rule of schema 1.
+func titleOf(stored, content string) string {
+	derived := title.Derive(content)
+	if stored == derived || title.IsDerived(nil, stored, content) {
+		return stored
+	}
+	return secret.ApplyToTitle(loci.SecretsRedact, "", derived)
+}
+
+// rebuildRows computes the hashes and the derived titles of texts again.
+func rebuildRows(_ *Checker, t *sqldb.Tx, rowIDs []int64) error {
 	list, err := lockProved(t, rowIDs)
 	for _, m := range list {
-		if hash := memorydb.ContentHash(m.Content); err == nil && hash != m.Hash {
-			_, err = t.Exec(`UPDATE memories SET hash = ?2 WHERE row_id = ?1`, m.RowID, hash)
+		hash, right := memorydb.ContentHash(m.Content), derivedTitle(&m)
+		if err == nil && (hash != m.Hash || right != m.Title) {
+			_, err = t.Exec(`UPDATE memories SET hash = ?2, title = ?3 WHERE row_id = ?1`, m.RowID, hash, right)
 		}
 	}
 	return err

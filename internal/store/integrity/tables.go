@@ -11,7 +11,7 @@ const (
 )
 
 // A Table is the class of a table, with the kind that rebuilds its rows if it is derived. The derived columns of a
-// source table have kinds of their own.
+// source table have kinds of their own. A title is derived only where its row says so.
 type Table struct {
 	Class   Class
 	Kind    string
@@ -24,14 +24,22 @@ var Tables = map[string]Table{
 	"atlases":     {Columns: map[string]string{"memories": InconsistentCounters, "bytes": InconsistentCounters}},
 	"attachments": {Columns: map[string]string{"atlas": InconsistentAttachments}},
 	"candidates": {Columns: map[string]string{"workspace": InconsistentSessions, "atlas": InconsistentSessions,
-		"user_id": InconsistentSessions}},
-	"memories": {Columns: map[string]string{"hash": InconsistentRows}},
-	"messages": {}, "sessions": {},
+		"user_id": InconsistentSessions, "title": InconsistentSessions}},
+	"grant_workspaces": {Columns: map[string]string{"user_id": InconsistentAccounts}},
+	"invitations":      {Columns: map[string]string{"email_folded": InconsistentAccounts}},
+	"memories": {Columns: map[string]string{"hash": InconsistentRows, "title": InconsistentRows,
+		"supersedes": InconsistentLinks, "attachments": InconsistentAttachments}},
+	"messages": {Columns: map[string]string{"thread_id": InconsistentMessages}},
 	"receipts": {Columns: map[string]string{"workspace": InconsistentMessages}},
+	"sessions": {Columns: map[string]string{"candidates": InconsistentSessions, "pending": InconsistentSessions,
+		"checkpoints": InconsistentSessions, "units": InconsistentSessions, "events": InconsistentSessions,
+		"audits": InconsistentSessions, "compilations": InconsistentSessions, "redactions": InconsistentSessions,
+		"steps": InconsistentSessions, "has_texts": InconsistentSessions}},
+	"users":    {Columns: map[string]string{"email_folded": InconsistentAccounts, "pro_until": InconsistentAccounts}},
 	"api_keys": {}, "benefits": {}, "checkpoints": {}, "compilations": {}, "generations": {}, "grant_tokens": {},
-	"grant_workspaces": {}, "grants": {}, "invitations": {}, "members": {}, "metadata": {}, "oauth_clients": {},
-	"policies": {}, "redaction_audits": {}, "referrals": {}, "session_events": {}, "session_history": {},
-	"sync_pairs": {}, "units": {}, "users": {}, "versions": {}, "workspaces": {},
+	"grants": {}, "members": {}, "metadata": {}, "oauth_clients": {}, "policies": {}, "redaction_audits": {},
+	"referrals": {}, "session_events": {}, "session_history": {}, "sync_pairs": {}, "units": {}, "versions": {},
+	"workspaces": {},
 
 	"index_log":       {Class: Derived, Kind: InconsistentIndex},
 	"keyword_indexes": {Class: Derived, Kind: InconsistentIndex},

@@ -141,6 +141,7 @@ func (w *workspaceCheck) steps() []checkStep {
 		{"list of deleted memories", w.listDeleted},
 		{"keyword index", w.readIndex},
 		{"near duplicates", w.readBands},
+		{"accounts", w.checkAccounts},
 		{"counters", w.checkCounters},
 		{"sessions", w.checkSessions},
 		{"messages", w.checkMessages},

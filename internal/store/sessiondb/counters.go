@@ -26,6 +26,13 @@ type Count struct {
 	Misplaced int64 // candidates of another workspace, atlas or user than the session's
 }
 
+// HasLostRows reports whether the session has counted more rows than it has.
+func (c Count) HasLostRows() bool {
+	have, want := c.Counted, c.Stored
+	return want.Candidates > have.Candidates || want.Checkpoints > have.Checkpoints || want.Units > have.Units ||
+		want.Events > have.Events || want.Audits > have.Audits || want.Compilations > have.Compilations
+}
+
 // countColumns are the columns of sessions s for a Count, without the sum of the audits.
 const countColumns = ` s.row_id, s.id, s.candidates, s.pending, s.checkpoints, s.units, s.events, s.audits,
 	s.compilations, s.steps, s.has_texts, s.redactions,

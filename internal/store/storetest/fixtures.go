@@ -48,6 +48,7 @@ func TryAdd(s *store.Store, actor *identity.Actor, workspace loci.ID, content st
 	for _, c := range change {
 		c(&m)
 	}
+	m.TitleDerived = m.Title == title.Derive(m.Content)
 	return store.Write(context.Background(), s, actor, func(tx *store.Tx) (loci.Memory, error) {
 		targets, err := tx.RoutingTargets(workspace)
 		if err != nil {
@@ -186,8 +187,13 @@ func update(t testing.TB, s *store.Store, actor *identity.Actor, id loci.ID, p s
 		if err != nil {
 			return loci.Memory{}, err
 		}
-		next := h.Record()
+		was := h.Record()
+		next := was
 		change(&next)
+		if next.TitleDerived && next.Content != was.Content && next.Title == was.Title {
+			next.Title = title.Derive(next.Content)
+		}
+		next.TitleDerived = next.TitleDerived && next.Title == title.Derive(next.Content)
 		return h.Update(next, nil)
 	}))(t)
 	return m
