@@ -29,7 +29,19 @@ func TestTitleOfUnitAndCandidateIsDerivedOrGiven(t *testing.T) {
 		check("unit", finalize("# One\ntext", ""), "One", true)
 		check("unit, again", finalize("# Two\ntext", ""), "Two", true)
 		check("unit with a title", finalize("# Three\ntext", "Mine"), "Mine", false)
-		check("unit without it", finalize("# Four\ntext", ""), "Mine", false)
+		m := finalize("# Four\ntext", "")
+		check("unit without it", m, "Mine", false)
+		MustCall(t, w, cid, service.MemoryVerify, loci.VerifyMemory{MemoryID: m, Confidence: new(loci.Confidence)})
+		finalize("# Five\ntext", "")
+		if w.Get(t, m).Reviewed() {
+			t.Error("a review outlives the text of a unit")
+		}
+		unit = MustCall(t, w, cid, service.UnitOpen, loci.OpenUnit{SessionID: session, Key: "race",
+			Title: "Fix the login race"}).Unit
+		for _, content := range []loci.Content{"# Six\ntext", "# Seven\ntext"} {
+			MustCall(t, w, cid, service.UnitOpen, loci.OpenUnit{SessionID: session, Key: "race", FollowUp: true})
+			check("unit that has one", finalize(content, ""), "Fix the login race", false)
+		}
 
 		for _, title := range []loci.Title{"", "It floats"} { // a given title may be the one that is derived
 			c := MustCall(t, w, cid, service.SessionCapture, loci.CaptureCandidate{SessionID: session,

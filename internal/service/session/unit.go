@@ -10,6 +10,7 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/memorydb"
 	"github.com/loci-memory/loci/internal/store/sessiondb"
+	"github.com/loci-memory/loci/internal/title"
 )
 
 // OpenUnit opens a unit of an automatic session, or returns the one with the same key.
@@ -60,7 +61,8 @@ func reopenUnit(x *sessiondb.Session, u loci.Unit, title string) (loci.Unit, err
 	return x.SetUnit(u, loci.HistoryStep{Action: loci.ActionReopened})
 }
 
-// FinalizeUnit stores the result of a unit as its memory, or as the next version of it.
+// FinalizeUnit stores the result of a unit as its memory, or as the next version of it. A new memory without a title
+// has that of the unit, if that was given.
 func (s *Service) FinalizeUnit(ctx context.Context, actor *identity.Actor, in loci.FinalizeUnit) (loci.OneUnit, error) {
 	m := withoutCredentials(newMemory(string(in.Title), string(in.Content), in.Type, in.Tags))
 	if len(m.Content) > loci.MaxContent {
@@ -90,7 +92,14 @@ func (s *Service) FinalizeUnit(ctx context.Context, actor *identity.Actor, in lo
 			if in.Tags == nil {
 				next.Tags = nil
 			}
-			out.Unit, _, err = storeUnit(tx, x, u, next, entry, "")
+			e := entry
+			if next.TitleDerived && u.MemoryID == "" && u.Title != u.Key { // somebody gave it
+				next.Title, next.TitleDerived = title.Truncate(u.Title), false
+				if e, err = memorydb.ComputeIndexEntry(tx, next.Title, next.Content); err != nil {
+					return out, err
+				}
+			}
+			out.Unit, _, err = storeUnit(tx, x, u, next, e, "")
 			if err == nil && x.Ends {
 				err = endSession(x)
 			}
