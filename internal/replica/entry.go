@@ -4,7 +4,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/secret"
@@ -33,20 +35,49 @@ func newEntry(m loci.Memory) *entry {
 		createdAt: m.CreatedAt, createdBy: m.CreatedBy}
 }
 
-// sum identifies the state of a memory without the time of its review, which the API does not set.
+// sum identifies the state of a memory without the time of its review, which the API does not set. It ends with the
+// atlas, unless that is not known.
 func (e *entry) sum() string {
-	return hash(e.text, e.review, string(e.status), string(e.supersededBy))
+	sum := hash(e.text, e.review, string(e.status), string(e.supersededBy))
+	if e.atlas != "" {
+		sum += "@" + string(e.atlas)
+	}
+	return sum
+}
+
+// atlasOf returns the atlas in a sum or a state, or "".
+func atlasOf(state string) loci.ID {
+	_, rest, _ := strings.Cut(state, "@")
+	id, _, _ := strings.Cut(rest, ".")
+	return loci.ID(id)
+}
+
+// hasMoved reports whether the atlas is another one than in a stored state that has one.
+func hasMoved(stored string, atlas loci.ID) bool {
+	was := atlasOf(stored)
+	return was != "" && was != atlas
 }
 
 // state identifies the state of a memory.
 func (e *entry) state() string { return e.sum() + "." + strconv.FormatInt(int64(e.verifiedAt), 36) }
 
 // hasState reports whether the memory is in a stored state. One that was stored before titles were known as derived
-// has the derived title in it.
+// has the derived title in it. One without an atlas is of any.
 func (e *entry) hasState(stored string) bool {
-	former := *e
+	now := *e
+	if atlasOf(stored) == "" {
+		now.atlas = ""
+	}
+	former := now
 	former.text = e.former
-	return e.state() == stored || former.state() == stored
+	return now.state() == stored || former.state() == stored
+}
+
+// hasSum reports whether the memory has one of the sums. One without an atlas is of any.
+func (e *entry) hasSum(sums ...string) bool {
+	anywhere := *e
+	anywhere.atlas = ""
+	return slices.Contains(sums, e.sum()) || slices.Contains(sums, anywhere.sum())
 }
 
 // sumOf is the sum of a memory.

@@ -168,16 +168,16 @@ func (r *run) intend(t *task, m loci.Memory) *pairdb.Pair {
 	p.Sent = sentHash(m.Content, m.Type, m.Tags, m.Source)
 	first := loci.Memory{Title: m.Title, TitleDerived: m.TitleDerived, Content: m.Content, Type: m.Type, Tags: m.Tags,
 		Status: loci.MemoryActive}
-	r.begin(p, t.to, m, first)
+	r.begin(p, t.to, m, first, "")
 	return p
 }
 
 // begin sets the states through which the copy of a memory to a pair leads.
-func (r *run) begin(p *pairdb.Pair, to *side, m, current loci.Memory) {
+func (r *run) begin(p *pairdb.Pair, to *side, m, current loci.Memory, place loci.ID) {
 	p.Writing, p.State[to.place.Other()] = to.place, newEntry(m).state()
 	p.Pending = []string{sumOf(current)}
 	last := current
-	for _, s := range r.steps(m, current, to) {
+	for _, s := range r.steps(m, current, to, place) {
 		last = s.after
 		p.Pending = append(p.Pending, sumOf(last))
 	}
@@ -210,7 +210,7 @@ func (r *run) create(ctx context.Context, t *task, m loci.Memory) error {
 	p, copied := t.pair, out.Memory.Memory
 	p.ID[t.to.place], p.Sent = copied.ID, ""
 	r.indexPair(p)
-	return r.advance(ctx, t, m, copied)
+	return r.advance(ctx, t, m, copied, "")
 }
 
 // update changes the copy of a memory.
@@ -224,17 +224,37 @@ func (r *run) update(ctx context.Context, t *task, m loci.Memory) error {
 		return loci.Errorf(loci.CodeVersionConflict,
 			"The memory was changed on both sides meanwhile: run the command again.")
 	}
-	r.begin(p, t.to, m, *current)
+	place, err := r.place(ctx, p, t.to, m, *current)
+	if err != nil {
+		return err
+	}
+	r.begin(p, t.to, m, *current, place)
 	if err := r.ledger.Save(context.WithoutCancel(ctx), p); err != nil {
 		return err
 	}
-	return r.advance(ctx, t, m, *current)
+	return r.advance(ctx, t, m, *current, place)
+}
+
+// place returns the atlas to which a copy moves with its original, also after an interrupted run. It is empty if nobody
+// moved one of them.
+func (r *run) place(ctx context.Context, p *pairdb.Pair, to *side, m, current loci.Memory) (loci.ID, error) {
+	isOther := func(stored string) bool { return hasMoved(stored, current.AtlasID) }
+	if !hasMoved(p.State[to.place.Other()], m.AtlasID) && !isOther(p.State[to.place]) &&
+		(p.Writing != to.place || !slices.ContainsFunc(p.Pending, isOther)) {
+		return "", nil
+	}
+	id, err := r.targetAtlas(ctx, to, m.AtlasID)
+	if err == nil && id == "" {
+		err = loci.Errorf(loci.CodeStateConflict, "The memory was moved to the Inbox, and %q has none yet: create a "+
+			"memory without an atlas there, then run the command again.", to.workspace.Name)
+	}
+	return id, err
 }
 
 // advance makes the steps from the current state of a copy, up to its status.
-func (r *run) advance(ctx context.Context, t *task, m, current loci.Memory) (err error) {
+func (r *run) advance(ctx context.Context, t *task, m, current loci.Memory, place loci.ID) (err error) {
 	p := t.pair
-	for _, s := range r.steps(m, current, t.to) {
+	for _, s := range r.steps(m, current, t.to, place) {
 		var next loci.Memory
 		if next, err = s.do(ctx, t.to, current); err != nil {
 			break

@@ -126,7 +126,7 @@ func (m *model) change(caller op.Caller) {
 	if at == nil {
 		return
 	}
-	switch rapid.IntRange(0, 8).Draw(m.t, "change") {
+	switch rapid.IntRange(0, 9).Draw(m.t, "change") {
 	case 0, 1:
 		content := loci.Content(m.text())
 		_, _ = do(caller, service.MemoryUpdate, loci.UpdateMemory{MemoryID: at.ID, Content: &content})
@@ -144,6 +144,10 @@ func (m *model) change(caller op.Caller) {
 		_, _ = do(caller, service.MemorySupersede, loci.SupersedeMemory{MemoryID: at.ID,
 			ReplacementMemoryID: m.pick(caller).ID})
 	case 8:
+		atlases := must(do(caller, service.AtlasList, loci.ListAtlases{})).Atlases
+		_, _ = do(caller, service.MemoryUpdate, loci.UpdateMemory{MemoryID: at.ID,
+			AtlasID: atlases[rapid.IntRange(0, len(atlases)-1).Draw(m.t, "atlas")].ID})
+	case 9:
 		if at.Source != nil {
 			_, _ = do(caller, service.MemoryDelete, loci.DeleteMemory{MemoryID: at.ID})
 		}
@@ -235,6 +239,14 @@ func (m *model) checkEqual(refused map[loci.ID]bool) {
 	for _, p := range pairs {
 		copies[p.ID[pairdb.Here]] = p.ID[pairdb.There]
 	}
+	var names [2]map[loci.ID]string
+	for place, caller := range m.callers {
+		names[place] = map[loci.ID]string{}
+		in := loci.ListAtlases{Paging: loci.Paging{Limit: 100}}
+		for _, a := range must(do(caller, service.AtlasList, in)).Atlases {
+			names[place][a.ID] = a.Name
+		}
+	}
 	here := all(m.callers[0])
 	if len(here) != len(there) || len(pairs) != len(here) {
 		m.t.Fatalf("%d memories here, %d there, %d pairs", len(here), len(there), len(pairs))
@@ -244,7 +256,8 @@ func (m *model) checkEqual(refused map[loci.ID]bool) {
 		if refused[a.ID] {
 			continue
 		}
-		if !reflect.DeepEqual(facts(a), facts(b)) || !sameStatus(a, b, copies) {
+		isPlaced := a.Source == nil || names[0][a.AtlasID] == names[1][b.AtlasID] // a twin may be paired with another
+		if !reflect.DeepEqual(facts(a), facts(b)) || !sameStatus(a, b, copies) || !isPlaced {
 			m.t.Fatalf("here  %+v\nthere %+v", a, b)
 		}
 	}

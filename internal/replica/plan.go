@@ -62,7 +62,7 @@ func (r *run) planPair(ctx context.Context, p *pairdb.Pair) error {
 	}
 	changedFrom, changedTo := r.changed(p, r.from.place), r.changed(p, r.to.place)
 	switch {
-	case !changedFrom && !changedTo, changedFrom && changedTo && r.same(from, to):
+	case !changedFrom && !changedTo, changedFrom && changedTo && r.same(p, from, to):
 		r.report.Unchanged++
 		return r.markSame(ctx, p)
 	case changedFrom && changedTo:
@@ -98,15 +98,27 @@ func (r *run) changed(p *pairdb.Pair, place pairdb.Place) bool {
 		return !e.hasState(p.State[place])
 	}
 	if place == p.Writing {
-		return !slices.Contains(p.Pending, e.sum()) && !e.hasState(p.State[place])
+		return !e.hasSum(p.Pending...) && !e.hasState(p.State[place])
 	}
 	written := r.entry(r.sides[p.Writing], p)
-	return written == nil || written.sum() != p.Pending[len(p.Pending)-1] || !e.hasState(p.State[place])
+	return written == nil || !written.hasSum(p.Pending[len(p.Pending)-1]) || !e.hasState(p.State[place])
 }
 
 // same reports whether the memories of a pair are alike, although both were changed.
-func (r *run) same(from, to *entry) bool {
-	return from.text == to.text && from.review == to.review && r.sameStatus(from, to.status, to.supersededBy, r.to)
+func (r *run) same(p *pairdb.Pair, from, to *entry) bool {
+	return from.text == to.text && from.review == to.review && r.sameStatus(from, to.status, to.supersededBy, r.to) &&
+		(!hasMoved(p.State[r.from.place], from.atlas) && !hasMoved(p.State[r.to.place], to.atlas) ||
+			r.corresponds(from.atlas, to.atlas))
+}
+
+// corresponds reports whether memories of an atlas on side from are copied to an atlas on side to.
+func (r *run) corresponds(from, to loci.ID) bool {
+	i := slices.IndexFunc(r.from.atlases, func(a loci.Atlas) bool { return a.ID == from })
+	if i < 0 {
+		return false
+	}
+	a, ok := r.to.findAtlas(r.from.atlases[i])
+	return ok && a.ID == to
 }
 
 // sameStatus reports whether a memory on side to has the status of its original. A superseded memory without a

@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/loci-memory/loci"
@@ -14,10 +15,12 @@ type step struct {
 	do    func(ctx context.Context, s *side, current loci.Memory) (loci.Memory, error)
 }
 
-// steps returns the calls that copy the text and then the review of a memory: a change of the content ends a review. An
-// archived or superseded copy is restored if its text or status changes.
-func (r *run) steps(m, current loci.Memory, to *side) (list []step) {
-	next, text := current, textHash(m) != textHash(current)
+// steps returns the calls that copy text and place and then the review of a memory: a change of the content ends a
+// review. The place is an atlas on side to, or empty if the copy stays where it is. An archived or superseded copy is
+// restored if its text, place or status changes.
+func (r *run) steps(m, current loci.Memory, to *side, place loci.ID) (list []step) {
+	place = cmp.Or(place, current.AtlasID)
+	next, text := current, textHash(m) != textHash(current) || place != current.AtlasID
 	status := !r.sameStatus(newEntry(m), current.Status, current.SupersededBy, to)
 	add := func(do func(context.Context, *side, loci.Memory) (loci.Memory, error)) {
 		list = append(list, step{next, do})
@@ -31,8 +34,10 @@ func (r *run) steps(m, current loci.Memory, to *side) (list []step) {
 			next.VerifiedAt, next.Evidence, next.Confidence = 0, "", nil
 		}
 		next.Title, next.TitleDerived, next.Content = m.Title, m.TitleDerived, m.Content
-		next.Type, next.Tags = m.Type, m.Tags
-		add(func(ctx context.Context, s *side, at loci.Memory) (loci.Memory, error) { return patch(ctx, s, m, at) })
+		next.Type, next.Tags, next.AtlasID = m.Type, m.Tags, place
+		add(func(ctx context.Context, s *side, at loci.Memory) (loci.Memory, error) {
+			return patch(ctx, s, m, at, place)
+		})
 	}
 	if reviewDiffers(m, next) {
 		next = reviewed(m, next)
@@ -69,9 +74,12 @@ func restore(ctx context.Context, s *side, at loci.Memory) (loci.Memory, error) 
 	return out.Memory, err
 }
 
-// patch sends the fields of the text that differ.
-func patch(ctx context.Context, s *side, m, at loci.Memory) (loci.Memory, error) {
+// patch sends the fields of the text that differ, and a new place.
+func patch(ctx context.Context, s *side, m, at loci.Memory, place loci.ID) (loci.Memory, error) {
 	in := loci.UpdateMemory{MemoryID: at.ID}
+	if place != at.AtlasID {
+		in.AtlasID = place
+	}
 	if m.Content != at.Content {
 		content := loci.Content(m.Content)
 		in.Content = &content

@@ -53,7 +53,7 @@ func (r *run) findCreated(ctx context.Context, s *side) error {
 // complete adds the created memory of a side to its pair.
 func (r *run) complete(ctx context.Context, p *pairdb.Pair, s *side, e *entry) error {
 	p.ID[s.place], p.State[s.place], p.Sent = e.id, "", "" // a foreign state is a change
-	if slices.Contains(p.Pending, e.sum()) {
+	if e.hasSum(p.Pending...) {
 		p.State[s.place] = e.state()
 	} else if len(p.Pending) == 1 { // the creation was the whole copy
 		p.Pending = nil
