@@ -37,7 +37,8 @@ type doctorReport struct {
 	Version string        `json:"version"`
 	Target  string        `json:"target"` // "local" or the server's address
 	Reason  string        `json:"why"`
-	Path    string        `json:"path,omitzero"` // of the folder on this device
+	Path    string        `json:"path,omitzero"`    // of the folder on this device
+	Account string        `json:"account,omitzero"` // its address
 	Checks  []checkResult `json:"checks"`
 }
 
@@ -183,7 +184,8 @@ func (p *program) checkServer(ctx context.Context, d *doctorReport, t target) {
 			"There is no key for this server: use loci login %s, or set LOCI_API_KEY.", t.url), "")
 		return
 	}
-	_, err = c.AccountMe(ctx)
+	me, err := c.AccountMe(ctx)
+	d.Account = me.User.Email
 	if t.tokens == nil {
 		d.addCheck("key", err, "is valid")
 	} else {
@@ -313,6 +315,9 @@ func (p *program) printDoctorReport(d *doctorReport) error {
 	fmt.Fprintf(&b, "version   %s\ntarget    %s (%s)\n", d.Version, d.Target, d.Reason)
 	if d.Path != "" {
 		fmt.Fprintf(&b, "path      %s\n", d.Path)
+	}
+	if d.Account != "" {
+		fmt.Fprintf(&b, "account   %s\n", format.StripControl(d.Account, false))
 	}
 	for _, c := range d.Checks {
 		state := "ok"

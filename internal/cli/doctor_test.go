@@ -54,6 +54,7 @@ func TestDoctorWritesReadsAndDeletesMemory(t *testing.T) {
 		d.Environ = append(d.Environ, "LOCI_URL="+newFakeServer(t, d.service).URL)
 		c.fault(d.service)
 		d.expectRun(t, c.code, c.says, "doctor")
+		testenv.Contains(t, d.out.String(), "\naccount   ada@example.org\n")
 		testenv.Equal(t, d.service.create.Content != "", c.writes, name)
 		testenv.Equal(t, d.service.deleted == fakeID, c.writes, name)
 	}

@@ -92,7 +92,6 @@ func TestUnknownNameSuggestsNearest(t *testing.T) {
 		`did you mean "--content"?`:               "memory create --contents x",
 		`flag needs an argument: --limit`:         "memory list --limit",
 		`unknown flag "--zzzzzz" for "loci memor`: "memory create --zzzzzz",
-		`did you mean --content "hello"?`:         "memory create hello",
 		`--content "...", or --content - to read`: "memory create",
 		`unknown command "auth"`:                  "auth --help",
 		`did you mean "loci memory search"?`:      "search x",

@@ -11,7 +11,7 @@ import (
 // handwrittenExamples are the examples that need more than one value for each required field.
 var handwrittenExamples = map[string][]string{
 	"memory.create": {
-		`loci memory create --content "The cat is called Ada." --type fact --tags home,cat`,
+		`loci memory create "The cat is called Ada." --type fact --tags home,cat`,
 		"loci memory create --title Minutes --content - < minutes.md",
 	},
 	"memory.search": {

@@ -228,21 +228,6 @@ func (s *spec) usage() string {
 	return s.Description + " (" + values + ")"
 }
 
-// Malformed reports whether the last input is invalid with any texts: a required flag is missing, or a value has
-// another type or is out of its bounds. The operation judges the texts.
-func (f *Set) Malformed() bool {
-	plain := &Set{op: f.op}
-	for _, s := range append(slices.Clone(f.args), f.flags...) {
-		copied := *s
-		if s.values != nil && s.isText() && (s.Format == "" || s.Format == passwordFormat) {
-			copied.values = []string{"x"}
-		}
-		plain.flags = append(plain.flags, &copied)
-	}
-	input, err := plain.InputJSON(nil, nil)
-	return err != nil || plain.check(input) != nil
-}
-
 // passwordFormat is the format of the flags that a person types unseen.
 const passwordFormat = "password"
 
@@ -299,8 +284,9 @@ func (f *Set) check(input []byte) error {
 
 // InputJSON returns the input of a command line as a JSON object.
 func (f *Set) InputJSON(args []string, stdin Stdin) ([]byte, error) {
-	for i, s := range f.argsOf(len(args))[:len(args)] {
-		s.values = []string{args[i]}
+	list := f.argsOf(len(args))
+	for i, arg := range args[:min(len(args), len(list))] { // checkArgs has taken a further one
+		list[i].values = []string{arg}
 	}
 	object := map[string]any{}
 	for _, s := range append(slices.Clone(f.args), f.flags...) {
@@ -323,7 +309,7 @@ func (f *Set) InputJSON(args []string, stdin Stdin) ([]byte, error) {
 	return json.Marshal(object)
 }
 
-// checkArgs requires every argument. A surplus argument may be the value of a required flag.
+// checkArgs requires every argument. One more is the text of the first required flag that has none.
 func (f *Set) checkArgs(cmd *cobra.Command, args []string) error {
 	var words []string
 	for _, s := range f.argsOf(len(args)) {
@@ -339,8 +325,10 @@ func (f *Set) checkArgs(cmd *cobra.Command, args []string) error {
 	if err == nil || len(args) <= len(words) {
 		return err
 	}
-	if missing := f.missing(); missing != nil && missing.isText() && len(args) == len(words)+1 {
-		return fmt.Errorf("%w: did you mean --%s %q?", err, missing.flag, args[len(words)])
+	missing := f.missing()
+	if missing != nil && missing.isText() && missing.Format != passwordFormat && len(args) == len(words)+1 {
+		missing.values = args[len(words):]
+		return nil
 	}
 	if n := len(f.args); n > 0 && f.args[n-1].Resource == "" {
 		return fmt.Errorf("%w: put a text with spaces between quotation marks", err)
