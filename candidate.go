@@ -86,7 +86,7 @@ type ListCandidates struct {
 	WorkspaceID ID                    `json:"workspace_id,omitzero" id:"workspace" jsonschema:"Only this one"`
 	AtlasID     ID                    `json:"atlas_id,omitzero" id:"atlas" jsonschema:"Only this one"`
 	SessionID   ID                    `json:"session_id,omitzero" id:"session" jsonschema:"Only this one"`
-	Status      CandidateStatus       `json:"status,omitzero" jsonschema:"Only these"`
+	Status      []CandidateStatus     `json:"status,omitzero" jsonschema:"Only these"`
 	Scope       SessionScope          `json:"scope,omitzero"`
 	Include     []IncludeArchivedOnly `json:"include,omitzero" jsonschema:"Of archived sessions too"`
 	Paging

@@ -244,7 +244,7 @@ func (SessionScope) Rule() Rule {
 type ListSessions struct {
 	WorkspaceID ID                    `json:"workspace_id,omitzero" id:"workspace" jsonschema:"Only this one"`
 	AtlasID     ID                    `json:"atlas_id,omitzero" id:"atlas" jsonschema:"Only this one"`
-	Status      SessionStatus         `json:"status,omitzero" jsonschema:"Only these"`
+	Status      []SessionStatus       `json:"status,omitzero" jsonschema:"Only these"`
 	Scope       SessionScope          `json:"scope,omitzero"`
 	Include     []IncludeArchivedOnly `json:"include,omitzero" jsonschema:"These too"`
 	Paging

@@ -104,7 +104,7 @@ func (o Options) show(ctx context.Context, r records.Reader, filter []byte) erro
 	if err := json.Unmarshal(filter, &in); err != nil {
 		return err
 	}
-	in.Status = loci.CandidatePending
+	in.Status = []loci.CandidateStatus{loci.CandidatePending}
 	if filter, err = json.Marshal(in); err != nil {
 		return err
 	}

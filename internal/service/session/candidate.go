@@ -127,7 +127,7 @@ func (s *Service) ListCandidates(ctx context.Context, actor *identity.Actor, in 
 	out.Candidates, out.Page, err = cursor.ListPage(ctx, s.Store, actor, &in.Paging, &in,
 		func(tx *store.Tx, p page.Request) (page.List[loci.Candidate], error) {
 			return sessiondb.ListCandidates(tx, sessiondb.Filter{WorkspaceID: in.WorkspaceID, AtlasID: in.AtlasID,
-				SessionID: in.SessionID, Status: string(in.Status), Managed: in.Scope == loci.ScopeManaged,
+				SessionID: in.SessionID, Status: sessiondb.Statuses(in.Status), Managed: in.Scope == loci.ScopeManaged,
 				Archived: len(in.Include) > 0}, p)
 		},
 		func(c loci.Candidate) page.Key { return page.Key{At: c.CreatedAt, ID: c.ID} })

@@ -144,7 +144,8 @@ func (s *Service) ListSessions(ctx context.Context, actor *identity.Actor,
 	out.Sessions, out.Page, err = cursor.ListPage(ctx, s.Store, actor, &in.Paging, &in,
 		func(tx *store.Tx, p page.Request) (page.List[loci.Session], error) {
 			return sessiondb.List(tx, sessiondb.Filter{WorkspaceID: in.WorkspaceID, AtlasID: in.AtlasID,
-				Status: string(in.Status), Managed: in.Scope == loci.ScopeManaged, Archived: len(in.Include) > 0}, p)
+				Status: sessiondb.Statuses(in.Status), Managed: in.Scope == loci.ScopeManaged,
+				Archived: len(in.Include) > 0}, p)
 		},
 		func(x loci.Session) page.Key { return page.Key{At: x.CreatedAt, ID: x.ID} })
 	return out, err

@@ -171,6 +171,16 @@ func TestManagersGovernSessionsOfMembers(t *testing.T) {
 		// The list of a session's candidates needs no scope: the session is in reach.
 		testenv.Len(t, MustCall(t, w, byBob, service.SessionCandidates,
 			loci.ListCandidates{SessionID: s.ID}).Candidates, 1, "a manager sees", "candidates")
+		MustCall(t, w, byCid, service.SessionFinalize, loci.FinalizeSession{SessionID: s.ID})
+		start(t, w, byCid, loci.StartSession{AtlasID: s.AtlasID})
+		for n, statuses := range [][]loci.SessionStatus{{loci.SessionCompleted},
+			{loci.SessionCompleted, loci.SessionFinalized}, {loci.SessionActive, loci.SessionFinalized}} {
+			testenv.Len(t, MustCall(t, w, byCid, service.SessionList,
+				loci.ListSessions{AtlasID: s.AtlasID, Status: statuses}).Sessions, n, "a list has", "sessions")
+		}
+		testenv.Len(t, MustCall(t, w, byCid, service.SessionCandidates, loci.ListCandidates{SessionID: s.ID,
+			Status: []loci.CandidateStatus{loci.CandidatePending, loci.CandidateCompiled}}).Candidates, 1,
+			"there are", "candidates")
 		MustFail(t, w, byCid, service.SessionList, loci.ListSessions{WorkspaceID: w.Team, Scope: loci.ScopeManaged},
 			loci.CodeForbidden)
 	})
