@@ -110,11 +110,15 @@ func (m Machine[S]) Apply(state S, move string) (S, error) {
 		case !slices.Contains(x.From, state):
 		case x.Name == move:
 			return cmp.Or(x.To, state), nil
-		case x.To != "":
+		case x.To != "" && x.To != state:
 			possible = append(possible, x.Name)
 		}
 	}
-	hint := cmp.Or(m.Hints[state], "It can be "+strings.Join(possible, " or ")+".")
+	hint := m.Hints[state]
+	if hint == "" && len(possible) > 0 {
+		hint = "It can be " + strings.Join(possible, " or ") + "."
+	}
+	hint = cmp.Or(hint, "Nothing is left to do.")
 	return state, Errorf(CodeStateConflict, "The %s is %s: it cannot be %s. %s", m.Noun, state, move, hint)
 }
 

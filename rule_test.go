@@ -35,6 +35,11 @@ func TestMachineNamesPossibleMovesWhenItRefuses(t *testing.T) {
 			t.Errorf("%s, %s: %s, %q", c.from, c.move, to, message)
 		}
 	}
+	_, err := loci.ReceiptStates.Apply(loci.ReceiptClosed, "acknowledged")
+	if want := "The message is closed: it cannot be acknowledged. Nothing is left to do."; loci.AsError(err).Message !=
+		want {
+		t.Errorf("%v, want %s", err, want)
+	}
 	for state, hint := range map[loci.InvitationStatus]string{loci.InvitationExpired: "A new one is needed.",
 		loci.InvitationAccepted: "It needs no further answer."} {
 		if _, err := loci.InvitationStates.Apply(state, "accepted"); !loci.Is(err, loci.CodeStateConflict) ||

@@ -247,6 +247,8 @@ func TestToolsHaveAllHintsAndPlainSchemas(t *testing.T) {
 	testenv.NoError(t, json.Unmarshal(mcp.List(service.Ops, op.FullTools), &list))
 	destructive := []string{"atlas_delete", "member_remove", "memory_delete", "workspace_delete", "workspace_leave",
 		"workspace_transfer"}
+	accumulating := []string{"agent_send", "atlas_create", "invitation_create", "memory_append", "memory_create",
+		"memory_verify", "session_capture", "session_checkpoint", "session_start", "workspace_create"}
 	for _, tool := range list.Tools {
 		a := tool.Annotations
 		for _, hint := range []string{"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"} {
@@ -255,7 +257,8 @@ func TestToolsHaveAllHintsAndPlainSchemas(t *testing.T) {
 			}
 		}
 		if a["openWorldHint"] != false || a["readOnlyHint"] == true && a["destructiveHint"] == true ||
-			a["destructiveHint"] != slices.Contains(destructive, tool.Name) {
+			a["destructiveHint"] != slices.Contains(destructive, tool.Name) ||
+			a["idempotentHint"] == slices.Contains(accumulating, tool.Name) {
 			t.Errorf("%s: %v", tool.Name, a)
 		}
 		checkPlainSchema(t, tool.Name, tool.InputSchema)

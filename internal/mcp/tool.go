@@ -165,14 +165,14 @@ func stripSchema(s *jsonschema.Schema) *jsonschema.Schema {
 	return c
 }
 
-// newAnnotations returns the hints of a tool. A repeated PUT or DELETE has no further effect. The world of a tool is
-// not open: it touches records of Loci alone.
+// newAnnotations returns the hints of a tool. A repeated PATCH, PUT or DELETE has no further effect. The world of a
+// tool is not open: it touches records of Loci alone.
 func newAnnotations(o *op.Op) annotations {
 	resource, verb, _ := strings.Cut(o.Name, ".")
 	return annotations{
 		Title:       strings.ToUpper(resource[:1]) + resource[1:] + " " + verb,
 		ReadOnly:    o.ReadOnly,
 		Destructive: o.Has(op.Destructive),
-		Idempotent:  o.ReadOnly || o.Method == "PUT" || o.Method == "DELETE",
+		Idempotent:  o.ReadOnly || o.Method != "POST" || o.Has(op.Idempotent),
 	}
 }

@@ -149,6 +149,13 @@ func (h *Host) Run(ctx context.Context, o *Op, c *Call, args func() (Args, error
 	if tagged, ok := out.(Tagged); ok && err == nil {
 		c.ETag = tagged.ETag()
 	}
+	if o.Has(ChangesPlan) && err == nil {
+		again := *c
+		again.Continuation = true
+		if _, err := h.Admit(ctx, o, &again); err == nil {
+			c.Quota = again.Quota
+		}
+	}
 	return out, err
 }
 

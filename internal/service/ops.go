@@ -26,11 +26,14 @@ var (
 	MemoryVerify = op.Add(Ops, "memory.verify", "POST /v1/memories/{memoryId}/verify",
 		"Record a review of a memory.", op.Account, op.ToolCore, (*Service).VerifyMemory, op.IfMatch)
 	MemorySupersede = op.Add(Ops, "memory.supersede", "POST /v1/memories/{memoryId}/supersede",
-		"Replace an outdated memory with another.", op.Account, op.ToolCore, (*Service).SupersedeMemory, op.IfMatch)
+		"Replace an outdated memory with another.", op.Account, op.ToolCore, (*Service).SupersedeMemory,
+		op.IfMatch, op.Idempotent)
 	MemoryArchive = op.Add(Ops, "memory.archive", "POST /v1/memories/{memoryId}/archive",
-		"Archive a memory: lists and searches omit it.", op.Account, op.ToolCore, (*Service).ArchiveMemory, op.IfMatch)
+		"Archive a memory: lists and searches omit it.", op.Account, op.ToolCore, (*Service).ArchiveMemory,
+		op.IfMatch, op.Idempotent)
 	MemoryRestore = op.Add(Ops, "memory.restore", "POST /v1/memories/{memoryId}/restore",
-		"Restore an archived or superseded memory.", op.Account, op.ToolCore, (*Service).RestoreMemory, op.IfMatch)
+		"Restore an archived or superseded memory.", op.Account, op.ToolCore, (*Service).RestoreMemory,
+		op.IfMatch, op.Idempotent)
 	MemoryDelete = op.Add(Ops, "memory.delete", "DELETE /v1/memories/{memoryId}",
 		"Delete a memory with all its versions. This cannot be undone.", op.Account, op.ToolFull,
 		(*Service).DeleteMemory, op.IfMatch, op.Destructive)
@@ -54,7 +57,7 @@ var (
 
 	AtlasArchive = op.Add(Ops, "atlas.archive", "POST /v1/atlases/{atlasId}/archive",
 		"Archive an atlas, or restore it.",
-		op.Account, op.ToolStableOnly, (*Service).ArchiveAtlas)
+		op.Account, op.ToolStableOnly, (*Service).ArchiveAtlas, op.Idempotent)
 	AtlasDelete = op.Add(Ops, "atlas.delete", "DELETE /v1/atlases/{atlasId}",
 		"Delete an atlas with all its memories. This cannot be undone.", op.Account, op.ToolFull,
 		(*Service).DeleteAtlas, op.Destructive)
@@ -68,14 +71,15 @@ var (
 	WorkspaceUpdate = op.Add(Ops, "workspace.update", "PATCH /v1/workspaces/{workspaceId}",
 		"Rename a workspace, or change its settings.", op.Account, op.NoTool, (*Service).UpdateWorkspace, op.IfMatch)
 	WorkspaceArchive = op.Add(Ops, "workspace.archive", "POST /v1/workspaces/{workspaceId}/archive",
-		"Archive a team workspace, or restore it.", op.Account, op.ToolStableOnly, (*Service).ArchiveWorkspace)
+		"Archive a team workspace, or restore it.", op.Account, op.ToolStableOnly, (*Service).ArchiveWorkspace,
+		op.Idempotent)
 	WorkspaceDelete = op.Add(Ops, "workspace.delete", "DELETE /v1/workspaces/{workspaceId}",
 		"Delete a team workspace without atlases.", op.Account, op.ToolFull, (*Service).DeleteWorkspace, op.Destructive)
 	WorkspaceLeave = op.Add(Ops, "workspace.leave", "POST /v1/workspaces/{workspaceId}/leave",
-		"Leave a team workspace.", op.Account, op.ToolStable, (*Service).LeaveWorkspace, op.Destructive)
+		"Leave a team workspace.", op.Account, op.ToolStable, (*Service).LeaveWorkspace, op.Destructive, op.Idempotent)
 	WorkspaceTransfer = op.Add(Ops, "workspace.transfer", "POST /v1/workspaces/{workspaceId}/owner-transfer",
 		"Make another member the owner; you become an admin.", op.Account, op.ToolStable,
-		(*Service).TransferWorkspace, op.Destructive)
+		(*Service).TransferWorkspace, op.Destructive, op.Idempotent)
 	MemberList = op.Add(Ops, "member.list", "GET /v1/workspaces/{workspaceId}/members",
 		"List the members of a workspace and their roles.", op.Account, op.ToolStable, (*Service).ListMembers)
 
@@ -92,7 +96,7 @@ var (
 	InvitationPending = op.Add(Ops, "invitation.pending", "GET /v1/workspace-invitations",
 		"List invitations to you that are pending.", op.Account, op.ToolStable, (*Service).ListPendingInvitations)
 	InvitationRespond = op.Add(Ops, "invitation.respond", "POST /v1/workspace-invitations/{invitationId}/respond",
-		"Accept or decline an invitation.", op.Account, op.ToolStable, (*Service).RespondInvitation)
+		"Accept or decline an invitation.", op.Account, op.ToolStable, (*Service).RespondInvitation, op.Idempotent)
 
 	InvitationRevoke = op.Add(Ops, "invitation.revoke", "DELETE /v1/workspace-invitations/{invitationId}",
 		"Revoke a pending invitation.", op.Account, op.ToolStable, (*Service).RevokeInvitation)
@@ -136,9 +140,9 @@ var (
 		"List the messages that you sent, newest first, with the receipts of their recipients.", op.Agent, op.NoTool,
 		(*Service).ListSent, op.ServerOnly)
 	AgentAcknowledge = op.Add(Ops, "agent.acknowledge", "POST /v1/agent-messages/{messageId}/acknowledge",
-		"Mark a message as read.", op.Agent, op.ToolFull, (*Service).AcknowledgeMessage, op.ServerOnly)
+		"Mark a message as read.", op.Agent, op.ToolFull, (*Service).AcknowledgeMessage, op.ServerOnly, op.Idempotent)
 	AgentClose = op.Add(Ops, "agent.close", "POST /v1/agent-messages/{messageId}/close", "Mark a message as done.",
-		op.Agent, op.ToolFull, (*Service).CloseMessage, op.ServerOnly)
+		op.Agent, op.ToolFull, (*Service).CloseMessage, op.ServerOnly, op.Idempotent)
 	AgentEvents = op.AddStream(Ops, "agent.events", "GET /v1/agent-messages/events",
 		"Stream the messages that you receive.", op.Agent, op.NoTool, (*Service).ListenAgent, op.ServerOnly)
 
@@ -176,10 +180,10 @@ var (
 		"Note the progress of a session.", op.Account, op.ToolFull, (*Service).AddCheckpoint, op.Creates)
 	SessionFinalize = op.Add(Ops, "session.finalize", "POST /v1/sessions/{sessionId}/finalize",
 		"End a session: its pending candidates become memories.", op.Account, op.ToolFull,
-		(*Service).FinalizeSession)
+		(*Service).FinalizeSession, op.Idempotent)
 	SessionModerate = op.Add(Ops, "session.moderate",
 		"POST /v1/sessions/{sessionId}/candidates/{candidateId}/moderate", "Compile, dismiss or revert a candidate.",
-		op.Account, op.ToolFull, (*Service).ModerateCandidate)
+		op.Account, op.ToolFull, (*Service).ModerateCandidate, op.Idempotent)
 	SessionEdit = op.Add(Ops, "session.edit", "PATCH /v1/sessions/{sessionId}/candidates/{candidateId}",
 		"Change a pending candidate.", op.Account, op.NoTool, (*Service).EditCandidate)
 	SessionComplete = op.Add(Ops, "session.complete", "POST /v1/sessions/{sessionId}/complete",
@@ -227,7 +231,7 @@ var (
 		op.NoTool, (*Service).ListBenefits, op.OverQuota, op.ServerOnly)
 	BenefitActivate = op.Add(Ops, "benefit.activate", "POST /v1/benefits/{benefitId}/activate",
 		"Use a benefit: your plan is pro for its days.", op.Account, op.NoTool, (*Service).ActivateBenefit,
-		op.OverQuota, op.ServerOnly)
+		op.OverQuota, op.ServerOnly, op.ChangesPlan)
 
 	AuthRegister = op.Add(Ops, "auth.register", "POST /v1/auth/register", "Create an account and sign in.", op.Public,
 		op.BrowserOnly, (*Service).Register, op.MayCreate)

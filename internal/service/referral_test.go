@@ -227,7 +227,12 @@ func TestBenefitLiftsPlanUntilItExpires(t *testing.T) {
 		first, second, spare := addBenefit(t, w), addBenefit(t, w), addBenefit(t, w)
 		activate := func(id loci.ID) loci.Benefit {
 			t.Helper()
-			return MustCall(t, w, CallerOwner, service.BenefitActivate, loci.ActivateBenefit{BenefitID: id}).Benefit
+			call := w.Call(CallerOwner)
+			out := testenv.Must(op.Do(t.Context(), w.Host, call, service.BenefitActivate,
+				loci.ActivateBenefit{BenefitID: id}))(t)
+			testenv.Equal(t, call.Quota.Limit, identity.DefaultPlans[loci.PlanPro].Operations,
+				"the answer tells the limit")
+			return out.Benefit
 		}
 		refuse := func(caller Caller, id loci.ID, code loci.Code) {
 			t.Helper()
