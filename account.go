@@ -258,7 +258,9 @@ const MaxWaiting = 100
 
 // Waiting counts what waits for an act of the caller.
 type Waiting struct {
-	Candidates int64 `json:"candidates" jsonschema:"Pending candidates of your sessions; counted up to 100"`
+	Candidates  int64 `json:"candidates" jsonschema:"Pending candidates of your sessions; counted up to 100"`
+	Invitations int64 `json:"invitations" jsonschema:"Invitations to you that are pending; counted up to 100"`
+	Expiring    int64 `json:"expiring" jsonschema:"Active memories valid for at most 7 more days; counted up to 100"`
 }
 
 // ServiceState is the state of the server, as its own checks saw it last.

@@ -47,6 +47,12 @@ var containerMoves = []Move[ContainerStatus]{
 // InboxName is the name of the atlas for memories that match no keywords.
 const InboxName = "Inbox"
 
+// An Archival says when an atlas or a workspace was archived, and by whom. It is empty while the record is active.
+type Archival struct {
+	ArchivedAt Time `json:"archivedAt,omitzero"`
+	ArchivedBy ID   `json:"archivedBy,omitzero" jsonschema:"The user who archived it"`
+}
+
 // An Atlas is a knowledge base: memories on one subject.
 type Atlas struct {
 	ID          ID              `json:"id" jsonschema:"UUIDv7" write:"show"`
@@ -57,8 +63,9 @@ type Atlas struct {
 	Default     bool            `json:"default" jsonschema:"The Inbox of its workspace"`
 	MemoryCount int             `json:"memoryCount" jsonschema:"Memories of any status"`
 	Status      ContainerStatus `json:"status" write:"show"`
-	CreatedAt   Time            `json:"createdAt"`
-	UpdatedAt   Time            `json:"updatedAt"`
+	Archival
+	CreatedAt Time `json:"createdAt"`
+	UpdatedAt Time `json:"updatedAt"`
 }
 
 // EntityTag identifies this representation of the atlas.
@@ -101,14 +108,15 @@ type DeleteAtlas struct {
 
 // Deleted is the output of atlas.delete and workspace.delete. Only a dry run counts.
 type Deleted struct {
-	DryRun      bool `json:"dryRun,omitzero" jsonschema:"Nothing was deleted"`
-	Memories    *int `json:"memories,omitzero" jsonschema:"Memories of any status that the deletion would remove"`
-	Attachments *int `json:"attachments,omitzero" jsonschema:"Files that the deletion would remove"`
+	DryRun      bool   `json:"dryRun,omitzero" jsonschema:"Nothing was deleted"`
+	Memories    *int   `json:"memories,omitzero" jsonschema:"Memories of any status that the deletion would remove"`
+	Attachments *int   `json:"attachments,omitzero" jsonschema:"Files that the deletion would remove"`
+	Bytes       *int64 `json:"bytes,omitzero" jsonschema:"Storage that the deletion would free"`
 }
 
 // NewDryRun returns the output of a dry run.
-func NewDryRun(memories, attachments int) Deleted {
-	return Deleted{DryRun: true, Memories: &memories, Attachments: &attachments}
+func NewDryRun(memories, attachments int, bytes int64) Deleted {
+	return Deleted{DryRun: true, Memories: &memories, Attachments: &attachments, Bytes: &bytes}
 }
 
 // ListAtlases is the input of atlas.list.

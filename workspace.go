@@ -65,9 +65,10 @@ type Workspace struct {
 	MemberCount int             `json:"memberCount"`
 	AtlasCount  int             `json:"atlasCount"`
 	Status      ContainerStatus `json:"status" write:"show"`
-	Settings    Settings        `json:"settings"`
-	CreatedAt   Time            `json:"createdAt"`
-	UpdatedAt   Time            `json:"updatedAt"`
+	Archival
+	Settings  Settings `json:"settings"`
+	CreatedAt Time     `json:"createdAt"`
+	UpdatedAt Time     `json:"updatedAt"`
 }
 
 // EntityTag identifies this representation of the workspace.

@@ -68,7 +68,7 @@ func (s *openAPIBuilder) addOperation(method, path string, operation jsonObject)
 	id, _ := operation["operationId"].(string)
 	tag, _, _ := strings.Cut(id, ".")
 	operation["tags"] = []string{tag}
-	s.tags[tag] = "Operations whose names begin with " + tag + "."
+	s.tags[tag] = tagDescriptions[tag]
 }
 
 func (s *openAPIBuilder) build(url, serviceVersion string) jsonObject {
@@ -111,7 +111,11 @@ func (s *openAPIBuilder) build(url, serviceVersion string) jsonObject {
 func (s *openAPIBuilder) tagList() []jsonObject {
 	var list []jsonObject
 	for _, name := range sortedKeys(s.tags) {
-		list = append(list, jsonObject{"name": name, "description": s.tags[name]})
+		tag := jsonObject{"name": name}
+		if s.tags[name] != "" {
+			tag["description"] = s.tags[name]
+		}
+		list = append(list, tag)
 	}
 	return list
 }

@@ -73,6 +73,31 @@ func codeDescriptions(status int) string {
 	return strings.Join(lines, "\n\n")
 }
 
+// tagDescriptions describe the resources, which are the tags of operations.
+var tagDescriptions = map[string]string{
+	"account":    "Your account, plan and usage.",
+	"agent":      "Agents, which are programs with a key or a grant, and their messages.",
+	"atlas":      "Atlases, which hold memories and route them by keywords.",
+	"attachment": "Files of memories.",
+	"auth":       "Registration, sign-in, and links of mails, for browsers.",
+	"auto":       "Automatic memory: what is drawn from the sessions of agents, and where it goes.",
+	"benefit":    "Benefits, which lift your plan for some days.",
+	"file":       "Tokens for files.",
+	"grant":      "Programs that you let use your workspaces.",
+	"invitation": "Invitations into workspaces.",
+	"key":        "API keys.",
+	"member":     "Members of workspaces and their roles.",
+	"memory":     "Memories, their versions, reviews and search.",
+	"oauth":      "The authorization server, for programs that ask a person.",
+	"page":       "Pages for browsers.",
+	"referral":   "Your referral link and the people who registered with it.",
+	"service":    "State and description of this server.",
+	"session":    "Sessions of agents, and the candidates for memories from them.",
+	"signin":     "Browsers that are signed in.",
+	"unit":       "Tasks of automatic sessions, each with one memory.",
+	"workspace":  "Workspaces, which belong to one person or to a team.",
+}
+
 var headerDescriptions = map[string]struct{ kind, words string }{
 	"X-Request-Id":         {"string", "The caller's X-Request-Id, or a new one"},
 	"ETag":                 {"string", "Changes with every change of the representation"},

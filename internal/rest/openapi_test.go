@@ -126,12 +126,13 @@ func TestOpenAPIDescribesIDs(t *testing.T) {
 	}
 }
 
-// TestOpenAPIParametersHaveNoConst reads the parameters of the document: generators of clients leave out an operation
-// with a const in one.
-func TestOpenAPIParametersHaveNoConst(t *testing.T) {
+// TestOpenAPIServesReadersAndGenerators reads the tags, which have descriptions, and the parameters: generators of
+// clients leave out an operation with a const in one.
+func TestOpenAPIServesReadersAndGenerators(t *testing.T) {
 	t.Parallel()
 	type schema struct{ Const any }
 	var d struct {
+		Tags       []struct{ Name, Description string }
 		Components struct {
 			Parameters map[string]struct{ Schema schema }
 		}
@@ -143,6 +144,11 @@ func TestOpenAPIParametersHaveNoConst(t *testing.T) {
 		}
 	}
 	testenv.NoError(t, json.Unmarshal(document(t, fullOptions()), &d))
+	for _, tag := range d.Tags {
+		if tag.Description == "" {
+			t.Errorf("the tag %s has no description", tag.Name)
+		}
+	}
 	for name, p := range d.Components.Parameters {
 		if p.Schema.Const != nil {
 			t.Errorf("the parameter %s has a const", name)

@@ -220,8 +220,13 @@ func TestStatusCountsOwnedAndReachable(t *testing.T) {
 	t.Parallel()
 	Each(t, Options{Plan: smallPlan}, func(t *testing.T, w *World) {
 		targets := w.Atlas(t, "Shelf")
-		w.Memory(t, targets, "tide")
-		w.Memory(t, targets, "größe") // 7 bytes
+		verify := func(id loci.ID, days time.Duration) {
+			testenv.Must(w.Service.VerifyMemory(t.Context(), w.Ann.Actor(), loci.VerifyMemory{MemoryID: id,
+				ValidUntil: ptr(loci.TimeOf(w.Clock.Now().Add(days * 24 * time.Hour)))}))(t)
+		}
+		verify(w.Memory(t, targets, "tide"), 6)
+		verify(w.Memory(t, targets, "größe"), 8) // 7 bytes
+		w.Invite(t, w.Team, w.Ann, w.Eve, loci.RoleMember)
 		MustCall(t, w, CallerMember, service.MemoryCreate,
 			loci.CreateMemory{Content: "cid in the crew", AtlasID: targets})
 		MustCall(t, w, CallerMember, service.MemoryCreate, loci.CreateMemory{Content: "cid's own"})
@@ -234,6 +239,7 @@ func TestStatusCountsOwnedAndReachable(t *testing.T) {
 		want.Workspaces = loci.WorkspaceQuotas{Personal: loci.Quota{Used: 1, Limit: 1},
 			Team: loci.Quota{Used: 2, Limit: 3}, Atlases: loci.Quota{Used: 2, Limit: 3}}
 		want.Totals = loci.Totals{Workspaces: 3, Atlases: 2, Memories: 3}
+		want.Waiting = loci.Waiting{Expiring: 1}
 		want.Indexing = loci.Indexing{Pending: 3} // no embedder runs here
 		want.Service = loci.ServiceState{Ready: true, Problems: []string{}}
 		if !reflect.DeepEqual(ann, want) {
@@ -245,6 +251,8 @@ func TestStatusCountsOwnedAndReachable(t *testing.T) {
 			cid.Workspaces.Atlases.Used != 1 || cid.Totals != (loci.Totals{Workspaces: 2, Atlases: 2, Memories: 4}) {
 			t.Errorf("cid\n%+v", cid)
 		}
+		testenv.Equal(t, MustCall(t, w, CallerStranger, service.AccountStatus, loci.Empty{}).Waiting,
+			loci.Waiting{Invitations: 1}, "an invited stranger waits")
 		now := w.Clock.Now().UTC()
 		testenv.Equal(t, ann.Usage.Operations.ResetsAt.Std(),
 			time.Date(now.Year(), now.Month()+1, 1, 0, 0, 0, 0, time.UTC), "resets at")

@@ -67,7 +67,17 @@ func TestArchivedWorkspaceAllowsLeaving(t *testing.T) {
 		atlas := w.Atlas(t, "Shelf")
 		id := mustCreate(t, w, owner, atlas, "a memory")
 		guest := w.Invite(t, team, w.Ann, w.Eve, loci.RoleMember)
-		MustCall(t, w, owner, service.WorkspaceArchive, loci.ArchiveWorkspace{WorkspaceID: team})
+		shelf := MustCall(t, w, CallerAdmin, service.AtlasArchive, loci.ArchiveAtlas{AtlasID: atlas}).Atlas
+		if shelf.ArchivedAt != shelf.UpdatedAt || shelf.ArchivedBy != w.Bob.ID {
+			t.Errorf("an archived atlas shows %+v", shelf)
+		}
+		shelf = MustCall(t, w, owner, service.AtlasArchive,
+			loci.ArchiveAtlas{AtlasID: atlas, Archived: ptr(false)}).Atlas
+		testenv.Equal(t, shelf.Archival, loci.Archival{}, "a restored atlas shows")
+		archived := MustCall(t, w, owner, service.WorkspaceArchive, loci.ArchiveWorkspace{WorkspaceID: team}).Workspace
+		if archived.ArchivedAt != archived.UpdatedAt || archived.ArchivedBy != w.Ann.ID {
+			t.Errorf("an archived workspace shows %+v", archived)
+		}
 		MustFail(t, w, owner, service.WorkspaceArchive, loci.ArchiveWorkspace{WorkspaceID: team},
 			loci.CodeStateConflict)
 		for _, x := range MustCall(t, w, owner, service.WorkspaceList, loci.ListWorkspaces{}).Workspaces {
@@ -104,7 +114,9 @@ func TestArchivedWorkspaceAllowsLeaving(t *testing.T) {
 				t.Errorf("%s in an archived workspace: %v", name, err)
 			}
 		}
-		MustCall(t, w, owner, service.WorkspaceArchive, loci.ArchiveWorkspace{WorkspaceID: team, Archived: ptr(false)})
+		archived = MustCall(t, w, owner, service.WorkspaceArchive,
+			loci.ArchiveWorkspace{WorkspaceID: team, Archived: ptr(false)}).Workspace
+		testenv.Equal(t, archived.Archival, loci.Archival{}, "a restored workspace shows")
 		MustCall(t, w, owner, service.MemoryCreate, loci.CreateMemory{Content: "x", AtlasID: atlas})
 	})
 }

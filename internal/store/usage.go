@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
@@ -23,17 +24,19 @@ func (t *Tx) Usage() (s loci.AccountStatus, err error) {
 			(SELECT CAST(COALESCE(SUM(a.bytes), 0) AS BIGINT) FROM atlases a WHERE a.workspace = w.row_id)
 				+ (SELECT CAST(COALESCE(SUM(c.bytes), 0) AS BIGINT) FROM index_log c WHERE c.workspace = w.row_id)
 				+ `+attachmentdb.ActiveBytes+`,
-			`+embeddb.QueueCountSQL+`, `+embeddb.FailedCountSQL+`, `+t.waitingCandidates()+`
-		FROM workspaces e`+t.in.MembershipJoin("e.row_id"), nil, func(r sqldb.Row) error {
+			`+embeddb.QueueCountSQL+`, `+embeddb.FailedCountSQL+`, `+t.waitingCandidates()+`,
+			`+t.waitingInvitations()+`, `+t.expiringMemories()+`
+		FROM workspaces e`+t.in.MembershipJoin("e.row_id"), []any{t.in.Conn.Now, t.in.Conn.Now + expiring}, func(r sqldb.Row) error {
 		var personal bool
 		var role loci.Role
-		var atlases, memories, bytes int64
+		var atlases, memories, bytes, expire int64
 		var n embeddb.QueueCount
 		err := r.Scan(&n.Workspace, &personal, &role, &atlases, &memories, &bytes, &n.Pending, &n.Failed,
-			&s.Waiting.Candidates)
+			&s.Waiting.Candidates, &s.Waiting.Invitations, &expire)
 		if err != nil {
 			return err
 		}
+		s.Waiting.Expiring = min(s.Waiting.Expiring+expire, loci.MaxWaiting)
 		queues = append(queues, n)
 		s.Totals.Workspaces++
 		s.Totals.Atlases += atlases
@@ -66,6 +69,28 @@ func (t *Tx) waitingCandidates() string {
 			AND (SELECT 1 FROM sessions s WHERE s.row_id = c.session AND s.workspace = c.workspace AND NOT s.archived)
 				IS NOT NULL
 			ORDER BY c.created_at DESC, c.id DESC LIMIT %d) AS counted)`, loci.MaxWaiting)
+}
+
+// waitingInvitations is a column that counts the invitations of PendingInvitations, up to MaxWaiting.
+func (t *Tx) waitingInvitations() string {
+	if t.in.Actor.GrantedWorkspaces != nil {
+		return `0`
+	}
+	return fmt.Sprintf(`(SELECT count(*) FROM (SELECT 1 FROM users u JOIN invitations i ON i.email_folded = u.email_folded
+			AND i.status = 'pending' WHERE u.id = ?1 AND u.verified AND i.expires_at > ?2 LIMIT %d) AS invited)`,
+		loci.MaxWaiting)
+}
+
+// expiring is how long before its end the validity of a memory is counted as expiring.
+const expiring = loci.Time(7 * 24 * time.Hour / time.Microsecond)
+
+// expiringMemories is a column that counts, up to MaxWaiting, the active memories of a workspace whose validity
+// ends soon.
+func (t *Tx) expiringMemories() string {
+	return fmt.Sprintf(`(SELECT count(*) FROM (SELECT 1 FROM memories x WHERE x.workspace = e.row_id AND x.valid_until > 0
+			AND x.valid_until > ?2 AND x.valid_until <= ?3 AND x.status = 0
+			AND (SELECT 1 FROM atlases a WHERE a.row_id = x.atlas AND a.workspace = x.workspace) IS NOT NULL
+			LIMIT %d) AS ending)`, loci.MaxWaiting)
 }
 
 // countQueues adds the memories that wait for vectors, and the latest failure.

@@ -69,8 +69,9 @@ func (w *Workspace) SetArchived(archived bool) error {
 		return err
 	}
 	w.t.LinkResponse(w.ID())
-	_, err := w.t.in.Exec(`UPDATE workspaces SET archived = ?2,`+accountdb.Touch+`WHERE row_id = ?1`, w.RowID(), archived,
-		w.t.in.Conn.Now)
+	at := w.t.in.Archival(archived)
+	_, err := w.t.in.Exec(`UPDATE workspaces SET archived = ?2, archived_at = ?4, archived_by = ?5,`+accountdb.Touch+
+		`WHERE row_id = ?1`, w.RowID(), archived, w.t.in.Conn.Now, at.ArchivedAt, at.ArchivedBy)
 	return err
 }
 
@@ -80,7 +81,7 @@ func (w *Workspace) Delete(dryRun bool) (loci.Deleted, error) {
 		return loci.Deleted{}, err
 	}
 	if dryRun {
-		return loci.NewDryRun(0, 0), nil
+		return loci.NewDryRun(0, 0, 0), nil
 	}
 	if err := scope.DeleteResponses(w.t.in.Conn, w.ID()); err != nil {
 		return loci.Deleted{}, err

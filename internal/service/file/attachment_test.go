@@ -328,8 +328,9 @@ func TestObjectsAreDeletedWithTheirMemories(t *testing.T) {
 		Expect(t, "an upload for a deleted memory", put(w, pending, "pending"), loci.CodeNotFound)
 
 		gone := attach(t, w, w.Memory(t, atlas, "two"), "of the atlas").ID
-		testenv.Equal(t, *MustCall(t, w, CallerOwner, service.AtlasDelete,
-			loci.DeleteAtlas{AtlasID: atlas, DryRun: true}).Attachments, 1, "a dry run counts", "attachments")
+		counts := MustCall(t, w, CallerOwner, service.AtlasDelete, loci.DeleteAtlas{AtlasID: atlas, DryRun: true})
+		testenv.Equal(t, *counts.Attachments, 1, "a dry run counts", "attachments")
+		testenv.Equal(t, *counts.Bytes, int64(len("two")+len("of the atlas")), "a dry run counts", "bytes")
 		MustCall(t, w, CallerOwner, service.AtlasDelete, loci.DeleteAtlas{AtlasID: atlas})
 		if _, _, err := w.Service.OpenDownload(t.Context(), gone); !loci.Is(err, loci.CodeNotFound) {
 			t.Errorf("a download from a deleted atlas: %v", err)

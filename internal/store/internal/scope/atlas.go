@@ -103,15 +103,15 @@ const MemoryCount = ` a.memories + (SELECT CAST(COALESCE(SUM(c.memories), 0) AS 
 	WHERE c.workspace = a.workspace AND c.atlas = a.row_id) `
 
 // AtlasColumns are the columns of an atlas a that ScanAtlas reads, where w is the workspace.
-const AtlasColumns = ` a.id, w.id, a.name, a.keywords, a.description, a.inbox, a.archived, a.created_at, a.updated_at,
-	` + MemoryCount
+const AtlasColumns = ` a.id, w.id, a.name, a.keywords, a.description, a.inbox, a.archived, a.archived_at, a.archived_by,
+	a.created_at, a.updated_at, ` + MemoryCount
 
 // ScanAtlas reads AtlasColumns.
 func ScanAtlas(r sqldb.Row) (a loci.Atlas, err error) {
 	var archived bool
 	var keywords string
-	err = r.Scan(&a.ID, &a.WorkspaceID, &a.Name, &keywords, &a.Description, &a.Default, &archived, &a.CreatedAt,
-		&a.UpdatedAt, &a.MemoryCount)
+	err = r.Scan(&a.ID, &a.WorkspaceID, &a.Name, &keywords, &a.Description, &a.Default, &archived, &a.ArchivedAt,
+		&a.ArchivedBy, &a.CreatedAt, &a.UpdatedAt, &a.MemoryCount)
 	if err != nil {
 		return a, err
 	}
@@ -162,8 +162,9 @@ func (a *Atlas) SetArchived(archived bool) (r loci.Atlas, err error) {
 		return r, err
 	}
 	a.scope.LinkResponse(a.id)
-	_, err = a.scope.Exec(`UPDATE atlases SET archived = ?2,`+accountdb.Touch+`WHERE row_id = ?1`, a.rowID, archived,
-		a.scope.Conn.Now)
+	at := a.scope.Archival(archived)
+	_, err = a.scope.Exec(`UPDATE atlases SET archived = ?2, archived_at = ?4, archived_by = ?5,`+accountdb.Touch+
+		`WHERE row_id = ?1`, a.rowID, archived, a.scope.Conn.Now, at.ArchivedAt, at.ArchivedBy)
 	if err != nil {
 		return r, err
 	}

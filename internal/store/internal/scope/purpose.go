@@ -35,6 +35,14 @@ func (s *Scope) CheckIfMatch(tag string) error {
 	return loci.NewError(loci.CodeVersionConflict)
 }
 
+// Archival returns what an atlas or a workspace that the actor archives or restores says of it.
+func (t *Scope) Archival(archived bool) (a loci.Archival) {
+	if archived {
+		a.ArchivedAt, a.ArchivedBy = t.Conn.Now, t.Actor.UserID
+	}
+	return a
+}
+
 // ArchivingMove names the move of an atlas or a workspace that is archived or restored.
 func ArchivingMove(archived bool) string {
 	if archived {

@@ -7,16 +7,16 @@ import (
 )
 
 // WorkspaceColumns are the columns of a workspace w and a membership m that ScanWorkspace reads.
-const WorkspaceColumns = ` w.id, w.name, w.personal_of IS NOT NULL, m.role, w.archived, w.secrets, w.created_at,
-	w.updated_at,
+const WorkspaceColumns = ` w.id, w.name, w.personal_of IS NOT NULL, m.role, w.archived, w.archived_at,
+	w.archived_by, w.secrets, w.created_at, w.updated_at,
 	(SELECT count(*) FROM members x WHERE x.workspace = w.row_id), (SELECT count(*) FROM atlases x
 	WHERE x.workspace = w.row_id) `
 
 // ScanWorkspace reads WorkspaceColumns.
 func ScanWorkspace(r sqldb.Row) (w loci.Workspace, err error) {
 	var personal, archived bool
-	err = r.Scan(&w.ID, &w.Name, &personal, &w.Role, &archived, &w.Settings.Secrets, &w.CreatedAt, &w.UpdatedAt,
-		&w.MemberCount, &w.AtlasCount)
+	err = r.Scan(&w.ID, &w.Name, &personal, &w.Role, &archived, &w.ArchivedAt, &w.ArchivedBy,
+		&w.Settings.Secrets, &w.CreatedAt, &w.UpdatedAt, &w.MemberCount, &w.AtlasCount)
 	w.Kind, w.Status = accountdb.WorkspaceKind(personal), accountdb.ContainerStatus(archived)
 	return w, err
 }
