@@ -10,6 +10,7 @@ import (
 	"github.com/loci-memory/loci"
 	. "github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
 	"github.com/loci-memory/loci/internal/testenv"
 )
@@ -299,7 +300,10 @@ func TestCreateNamesMemoriesOfLikeMeaning(t *testing.T) {
 		const text, like = "the tide turns at noon and fog lies over it", "fog lies over noon and it turns the tide at"
 		model := new(storetest.LocalEmbedder)
 		model.Name = "words"
-		w := New(t, d.Open, Options{Embedder: model})
+		w := New(t, func(t testing.TB, o store.Options) *store.Store {
+			o.OneShot = true // yields to no calls of other tests
+			return d.Open(t, o)
+		}, Options{Embedder: model})
 		shelf, other := w.Atlas(t, "Shelf"), w.Atlas(t, "Other")
 		in := loci.CreateMemory{Content: text, Title: "Tide", AtlasID: shelf, OnDuplicate: loci.OnDuplicateVersion,
 			Source: &loci.Source{URI: "/1"}}

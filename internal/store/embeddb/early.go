@@ -2,6 +2,7 @@ package embeddb
 
 import (
 	"context"
+	"time"
 
 	"github.com/loci-memory/loci/internal/vector"
 )
@@ -14,16 +15,21 @@ const (
 
 // EmbedEarly returns the vector of a text that is about to be stored, or of the beginning of a longer one. The worker
 // does not compute it again if the text is stored. There is no vector at the end of the context, while another text is
-// embedded for its writer, without a model in this process, and for a text that the model cannot read.
+// embedded for its writer or yields to calls, without a model in this process, and for a text that it cannot read.
 func (w *Worker) EmbedEarly(ctx context.Context, title, content string) []float32 {
 	model, ok := w.model.(vector.LocalEmbedder)
 	if !ok || w.standby.Load() || !w.embedsEarly.CompareAndSwap(false, true) {
 		return nil
 	}
-	done := make(chan []float32, 1)
+	done, release := make(chan []float32, 1), func() { w.embedsEarly.Store(false) }
 	go func() { // the model does not end with the context
+		began, calls := time.Now(), w.calls()
 		v := w.embedEarly(ctx, vector.Beginning(title, content, maxEarlyTokens, model))
-		w.embedsEarly.Store(false)
+		if pause := w.yieldAfter(began, calls); pause > 0 {
+			time.AfterFunc(pause, release)
+		} else {
+			release()
+		}
 		done <- v
 	}()
 	select {

@@ -31,9 +31,17 @@ func (w *Worker) callModel(ctx context.Context, chunks []string) ([][]float32, e
 			return nil, err
 		}
 		vectors = append(vectors, v...)
-		if w.calls() != calls && !w.stopping.Load() && !w.oneShot {
-			w.pause(ctx, min(maxYield, yieldFactor*time.Since(began)))
+		if pause := w.yieldAfter(began, calls); pause > 0 {
+			w.pause(ctx, pause)
 		}
 	}
 	return vectors, nil
+}
+
+// yieldAfter returns the pause after a text that the model began at a time, when users had made so many calls.
+func (w *Worker) yieldAfter(began time.Time, calls int64) time.Duration {
+	if w.calls() == calls || w.stopping.Load() || w.oneShot {
+		return 0
+	}
+	return min(maxYield, yieldFactor*time.Since(began))
 }
