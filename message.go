@@ -224,3 +224,42 @@ func (e AgentEvent) Messages() (list []Message) {
 	}
 	return list
 }
+
+// A RecordKind is the kind of a record of a workspace.
+type RecordKind string
+
+// The kinds of records whose changes are told.
+const (
+	KindMemory     RecordKind = "memory"
+	KindAtlas      RecordKind = "atlas"
+	KindWorkspace  RecordKind = "workspace"
+	KindMember     RecordKind = "member"
+	KindInvitation RecordKind = "invitation"
+	KindSession    RecordKind = "session"
+	KindCandidate  RecordKind = "candidate"
+)
+
+// Rule lists the kinds.
+func (RecordKind) Rule() Rule {
+	return Rule{Enum: enumValues(KindMemory, KindAtlas, KindWorkspace, KindMember, KindInvitation, KindSession,
+		KindCandidate)}
+}
+
+// EventChanged is the name of an event of account.events, beside those of agent.events without a message.
+const EventChanged = "changed"
+
+// A ChangeEvent is one event of account.events: changed with what has changed, ready, heartbeat and auth.revoked with
+// nothing.
+type ChangeEvent struct {
+	What        RecordKind `json:"what,omitzero" jsonschema:"Of changed: the kind of the record"`
+	WorkspaceID ID         `json:"workspaceId,omitzero" id:"workspace" jsonschema:"Of changed"`
+	ID          ID         `json:"id,omitzero" jsonschema:"Of changed: the record; of a member its user"`
+
+	name string
+}
+
+// NewChangeEvent returns an event without fields.
+func NewChangeEvent(name string) ChangeEvent { return ChangeEvent{name: name} }
+
+// EventName returns the name of the event.
+func (e ChangeEvent) EventName() string { return e.name }

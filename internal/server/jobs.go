@@ -30,7 +30,8 @@ const (
 
 // newJobs returns the jobs of a server. Each server runs all of them: they need no lease, because their transactions
 // change nothing twice.
-func newJobs(st *store.Store, d *dispatch.Dispatcher, gate *auth.Gate, m *metrics, log *slog.Logger) *job.Runner {
+func newJobs(st *store.Store, d *dispatch.Dispatcher, c *dispatch.Changes, gate *auth.Gate, m *metrics,
+	log *slog.Logger) *job.Runner {
 	r := job.New(log)
 	sweepNow := r.Add(job.Job{Name: "sweep", Every: sweepInterval,
 		Run: func(ctx context.Context) error { return deleteExpired(ctx, st) }})
@@ -45,6 +46,8 @@ func newJobs(st *store.Store, d *dispatch.Dispatcher, gate *auth.Gate, m *metric
 	r.Add(job.Job{Name: "save_counts", Every: auth.SaveInterval, Run: gate.Save})
 	d.Wake = r.Add(job.Job{Name: "messages", Every: dispatch.LookInterval, MaxBackoff: dispatch.LookInterval,
 		Run: d.Look})
+	c.Wake = r.Add(job.Job{Name: "changes", Every: dispatch.LookInterval, MaxBackoff: dispatch.LookInterval,
+		Run: c.Look})
 	d.WakeNotify = r.Add(job.Job{Name: "notify_servers", Run: d.Notify})
 	r.Add(job.Job{Name: "listen_servers", Every: dispatch.LookInterval, MaxBackoff: 5 * dispatch.LookInterval,
 		Run: d.Listen})

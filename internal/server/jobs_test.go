@@ -91,7 +91,8 @@ func TestMetricsShowJobs(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
 	gate := auth.NewGate(l.store, auth.Options{Clock: time.Now, Log: log})
 	m := newMetrics(l.store, &readiness{check: l.store.Ping, log: log})
-	jobs := newJobs(l.store, dispatch.New(l.store.Messages(), nil), gate, m, log)
+	jobs := newJobs(l.store, dispatch.New(l.store.Messages(), nil), dispatch.NewChanges(l.store.Changes()),
+		gate, m, log)
 	jobs.Start(t.Context())
 	defer jobs.Stop()
 	if _, err := store.System(t.Context(), l.store, "test", func(x *store.SystemTx) (loci.Empty, error) {

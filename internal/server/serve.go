@@ -184,8 +184,8 @@ func (x *instance) wire(ctx context.Context) error {
 		DailyTokens: x.LLMDailyTokens, Heartbeat: x.Heartbeat, Bucket: x.files.bucket, MaxFile: x.MaxFile,
 		BucketDown: x.files.down})
 	x.metrics.registry.MustRegister(x.files, lastBackupCollector{x.Data}, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "loci_streams", Help: "Agents that listen to their messages, by the number of their streams."},
-		func() float64 { return float64(x.service.Dispatcher().Streams()) }))
+		Name: "loci_streams", Help: "Streams of agents that listen to their messages, and of people."},
+		func() float64 { return float64(x.service.Dispatcher().Streams() + x.service.Changes().Streams()) }))
 	if x.extractor != nil {
 		x.metrics.registry.MustRegister(extractionCollector{x.store, x.service, ready})
 	}
@@ -201,7 +201,7 @@ func (x *instance) start(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("metrics: %w", err)
 	}
-	jobs := newJobs(x.store, x.service.Dispatcher(), x.gate, x.metrics, x.log)
+	jobs := newJobs(x.store, x.service.Dispatcher(), x.service.Changes(), x.gate, x.metrics, x.log)
 	jobs.Add(job.Job{Name: "check_files", Every: bucketInterval, Run: x.files.checkOnce})()
 	jobs.Start(context.WithoutCancel(ctx))
 	x.closers = append(x.closers, stopMetrics, jobs.Stop)

@@ -106,6 +106,10 @@ var (
 	AccountMe = op.Add(Ops, "account.me", "GET /v1/me", "Show your account.", op.Account, op.NoTool, (*Service).Me,
 		op.OverQuota)
 
+	AccountEvents = op.AddStream(Ops, "account.events", "GET /v1/events",
+		"Stream which records change in your workspaces.", op.Account, op.NoTool, (*Service).ListenAccount,
+		op.ServerOnly)
+
 	AccountUpdate = op.Add(Ops, "account.update", "PATCH /v1/me", "Change your name.", op.Person, op.NoTool,
 		(*Service).UpdateAccount)
 	AccountPassword = op.Add(Ops, "account.password", "POST /v1/me/password",

@@ -16,6 +16,7 @@ type Handle struct {
 	Clock    loci.Clock
 	Log      *slog.Logger
 	OnFailed func(error) // called with each error of a transaction, such as ErrNoRows; may be nil
+	OnChange func()      // called after the commit of a change: see Tx.NoteChange; may be nil
 }
 
 // Now returns the time of the clock.
@@ -35,6 +36,7 @@ type Tx struct {
 	ReadOnly bool
 
 	onCommit []func()
+	changes  []change // those of NoteChange
 }
 
 func (h *Handle) begin(ctx context.Context, c Conn, user string, readOnly bool) *Tx {
@@ -61,9 +63,15 @@ func (h *Handle) WriteTx(ctx context.Context, user string, f func(*Tx) error) er
 	var t *Tx
 	err := h.Write(ctx, user, func(c Conn) error {
 		t = h.begin(ctx, c, user, false)
-		return f(t)
+		if err := f(t); err != nil {
+			return err
+		}
+		return t.storeChanges()
 	})
 	if err == nil || errors.Is(err, ErrUnknownOutcome) {
+		if len(t.changes) > 0 && h.OnChange != nil {
+			h.OnChange()
+		}
 		for _, done := range t.onCommit {
 			done()
 		}

@@ -82,5 +82,6 @@ func (t *Tx) DeleteAtlas(id loci.ID, dryRun bool) (loci.Deleted, error) {
 	if err := scope.DeleteResponses(t.in.Conn, a.ID()); err != nil {
 		return loci.Deleted{}, err
 	}
+	a.NoteChange()
 	return loci.Deleted{}, t.store.eraser.DeleteAtlas(t.in.Conn, a.RowID(), a.Workspace().RowID(), a.ID())
 }

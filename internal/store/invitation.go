@@ -40,6 +40,7 @@ func (w *Workspace) Invite(
 	i = loci.Invitation{ID: loci.NewID(t.in.Conn.Now.Std()), WorkspaceID: w.ID(), WorkspaceName: w.Name(),
 		Email: string(e), Role: role, Status: loci.InvitationPending, InvitedBy: t.in.Actor.UserID,
 		ExpiresAt: t.in.Conn.Now + loci.Time(life.Microseconds()), CreatedAt: t.in.Conn.Now, UpdatedAt: t.in.Conn.Now}
+	w.NoteChange(loci.KindInvitation, i.ID)
 	_, err = t.in.Exec(`INSERT INTO invitations
 		(id, workspace, email, email_folded, role, status, invited_by, expires_at, created_at, updated_at)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9)`,
@@ -128,11 +129,12 @@ func (t *Tx) lockInvitation(id loci.ID) error {
 		func(sqldb.Row) error { return nil })
 }
 
-// endInvitation stores the last status of an invitation. Its links are dead then.
-func (t *Tx) endInvitation(id loci.ID, status loci.InvitationStatus) error {
+// endInvitation stores the last status of an invitation to a workspace. Its links are dead then.
+func (t *Tx) endInvitation(workspace int64, id loci.ID, status loci.InvitationStatus) error {
 	if _, err := t.in.Exec(`DELETE FROM tokens WHERE invitation = ?1`, id); err != nil {
 		return err
 	}
+	t.in.Conn.NoteChange(loci.KindInvitation, workspace, id)
 	_, err := t.in.Exec(`UPDATE invitations SET status = ?2, updated_at = ?3 WHERE id = ?1`, id, status, t.in.Conn.Now)
 	return err
 }
@@ -253,17 +255,17 @@ func (t *SystemTx) CheckInvitationToken(e loci.Email, tokenHash []byte) error {
 
 // RevokeInvitation ends a pending invitation to a workspace in which the actor is at least an admin.
 func (t *Tx) RevokeInvitation(id loci.ID) error {
-	i, role := loci.Invitation{}, loci.Role("")
-	err := t.in.QueryRow(`SELECT`+invitationColumns+`, m.role FROM invitations i`+
+	i, role, workspace := loci.Invitation{}, loci.Role(""), int64(0)
+	err := t.in.QueryRow(`SELECT`+invitationColumns+`, m.role, w.row_id FROM invitations i`+
 		t.in.MembershipJoin("i.workspace")+`WHERE i.id = ?2`+t.in.Conn.LockClause("UPDATE", "i"), []any{id},
-		append(scanInvitation(&i), &role)...)
+		append(scanInvitation(&i), &role, &workspace)...)
 	if err := t.in.Authorize(err, role, loci.RoleAdmin); err != nil {
 		return err
 	}
 	if i.Status, err = loci.InvitationStates.Apply(i.At(t.in.Conn.Now).Status, "revoked"); err != nil {
 		return err
 	}
-	return t.endInvitation(id, i.Status)
+	return t.endInvitation(workspace, id, i.Status)
 }
 
 // Respond accepts or declines the invitation and verifies the actor's address. It invalidates the token.
@@ -286,11 +288,12 @@ func (i *IncomingInvitation) Respond(accept bool) (loci.Invitation, error) {
 			i.t.in.Actor.UserID, i.workspace, i.record.Role, i.t.in.Conn.Now); err != nil {
 			return i.record, err
 		}
+		i.t.in.Conn.NoteChange(loci.KindMember, i.workspace, i.t.in.Actor.UserID)
 	}
 	if !i.verified {
 		if err := i.t.in.Accounts().MarkVerified(i.t.in.Actor.UserID); err != nil {
 			return i.record, err
 		}
 	}
-	return i.record, i.t.endInvitation(i.record.ID, i.record.Status)
+	return i.record, i.t.endInvitation(i.workspace, i.record.ID, i.record.Status)
 }

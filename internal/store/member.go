@@ -33,6 +33,7 @@ func (w *Workspace) member(userID loci.ID) (m loci.Member, err error) {
 
 // writeRole gives a member a role. One whose membership ended meanwhile, with the account, is NotFound.
 func (w *Workspace) writeRole(userID loci.ID, role loci.Role) error {
+	w.NoteChange(loci.KindMember, userID)
 	n, err := w.t.in.Exec(`UPDATE members SET role = ?3 WHERE workspace = ?1 AND user_id = ?2`, w.RowID(), userID, role)
 	if err == nil && n == 0 {
 		err = newNoMemberError()
@@ -86,6 +87,7 @@ func (w *Workspace) Leave() error {
 func (w *Workspace) endMembership(userID loci.ID) error {
 	w.t.LinkResponse(w.ID())
 	w.t.in.PublishAtCommit(accountdb.Change{UserID: userID}) // a token may reach nothing now
+	w.NoteChange(loci.KindMember, userID)
 	_, err := w.t.in.Exec(`DELETE FROM members WHERE workspace = ?1 AND user_id = ?2`, w.RowID(), userID)
 	return err
 }

@@ -118,6 +118,7 @@ func start(ctx context.Context, db sqldb.DB, o Options) (*Store, error) {
 		Analyses: scope.NewAnalyses()}
 	s := &Store{base: b, queues: embeddb.NewQueueCounter(caches), eraser: erasedb.New(h, b.Index, b.Jobs),
 		close: sync.OnceValue(h.Close)}
+	h.OnChange = func() { b.Records.Publish(struct{}{}) }
 	var err error
 	if s.secret, err = s.loadOrCreateSecret(ctx, "cursor"); err != nil {
 		return nil, errors.Join(err, s.Close())

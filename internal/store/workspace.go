@@ -51,6 +51,7 @@ func (w *Workspace) Update(change func(*loci.Workspace)) (loci.Workspace, error)
 	}
 	change(&r)
 	w.t.LinkResponse(w.ID())
+	w.NoteChange(loci.KindWorkspace, w.ID())
 	_, err = w.t.in.Exec(`UPDATE workspaces SET name = ?2, secrets = ?3, updated_at = ?4 WHERE row_id = ?1`, w.RowID(),
 		r.Name, r.Settings.Secrets, max(w.t.in.Conn.Now, r.UpdatedAt+1))
 	if err != nil {
@@ -69,6 +70,7 @@ func (w *Workspace) SetArchived(archived bool) error {
 		return err
 	}
 	w.t.LinkResponse(w.ID())
+	w.NoteChange(loci.KindWorkspace, w.ID())
 	at := w.t.in.Archival(archived)
 	_, err := w.t.in.Exec(`UPDATE workspaces SET archived = ?2, archived_at = ?4, archived_by = ?5,`+accountdb.Touch+
 		`WHERE row_id = ?1`, w.RowID(), archived, w.t.in.Conn.Now, at.ArchivedAt, at.ArchivedBy)
@@ -128,13 +130,15 @@ func (t *Tx) addWorkspace(name string, owner loci.ID, personal bool) (rowID int6
 	if personal {
 		of = &owner
 	}
+	id := loci.NewID(t.in.Conn.Now.Std())
 	rowID, err = t.in.Conn.Insert(
 		`INSERT INTO workspaces (id, name, personal_of, archived, secrets, created_at, updated_at)
 			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6)`,
-		[]any{loci.NewID(t.in.Conn.Now.Std()), name, of, false, loci.SecretsReject, t.in.Conn.Now})
+		[]any{id, name, of, false, loci.SecretsReject, t.in.Conn.Now})
 	if err != nil {
 		return 0, err
 	}
+	t.in.Conn.NoteChange(loci.KindWorkspace, rowID, id)
 	if _, err = t.in.Exec(`INSERT INTO keyword_indexes (workspace, version, analyzer) VALUES (?1, 0, ?2)`, rowID,
 		analysis.Version); err != nil {
 		return 0, err

@@ -14,12 +14,17 @@ type Service struct {
 	store      *store.Store
 	heartbeat  time.Duration // between two heartbeats of a stream
 	dispatcher *dispatch.Dispatcher
+	changes    *dispatch.Changes
 }
 
 // New returns a Service.
 func New(s *store.Store, heartbeat time.Duration) *Service {
-	m := &Service{s, heartbeat, dispatch.New(s.Messages(), s.Caches())}
-	s.Subscribe(func(accountdb.Change) { m.dispatcher.Recheck() })
+	m := &Service{s, heartbeat, dispatch.New(s.Messages(), s.Caches()), dispatch.NewChanges(s.Changes())}
+	s.Subscribe(func(accountdb.Change) {
+		m.dispatcher.Recheck()
+		m.changes.Recheck()
+	})
+	s.Changes().Subscribe(m.changes.Announce)
 	s.Messages().SubscribeMessages(m.dispatcher.Announce)
 	return m
 }

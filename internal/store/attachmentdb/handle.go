@@ -149,6 +149,7 @@ func (a *Attachment) Activate(size int64, mimeType, sha256 string) (loci.Attachm
 	if err := SetActiveList(t.Conn, m.RowID(), append(m.Record().AttachmentIDs, r.ID)); err != nil {
 		return r.Attachment, err
 	}
+	m.Atlas().Workspace().NoteChange(loci.KindMemory, m.Record().ID)
 	return a.Record(), m.Atlas().Workspace().CheckStorageQuota()
 }
 
@@ -159,6 +160,7 @@ func (a *Attachment) Delete() error {
 	if err := memorydb.DeleteAttachments(t.Conn, t.Jobs, `row_id = ?1`, a.record.RowID); err != nil {
 		return err
 	}
+	m.Atlas().Workspace().NoteChange(loci.KindMemory, m.Record().ID)
 	list := slices.Clone(m.Record().AttachmentIDs)
 	if i := slices.Index(list, id); i >= 0 {
 		return SetActiveList(t.Conn, m.RowID(), slices.Delete(list, i, i+1))

@@ -238,6 +238,7 @@ func Add(a *scope.Atlas, m loci.Memory, e IndexEntry) (loci.Memory, error) {
 		return m, err
 	}
 	t.LinkResponse(m.ID)
+	a.Workspace().NoteChange(loci.KindMemory, m.ID)
 	if err := minhashdb.Insert(scope.Of(a).Conn, a.Workspace().RowID(), rowID, e.bands); err != nil {
 		return m, err
 	}

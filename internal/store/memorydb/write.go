@@ -324,6 +324,7 @@ func (m *Memory) updateRow(next loci.Memory, hash int64) error {
 		u.Set("atlas", m.target.RowID())
 	}
 	u.Set("updated_by", m.t.Actor.UserID)
+	m.atlas.Workspace().NoteChange(loci.KindMemory, next.ID)
 	_, err := m.t.Exec(`UPDATE memories SET `+u.Clause()+` WHERE row_id = ?1`, u.Args...)
 	return err
 }
@@ -420,6 +421,7 @@ func (m *Memory) Supersede(r *Memory) (loci.Memory, error) {
 	if err != nil {
 		return out, err
 	}
+	m.atlas.Workspace().NoteChange(loci.KindMemory, r.current.ID)
 	return out, SetSupersedes(m.t.Conn, r.current.ID, append(r.current.Supersedes, m.current.ID))
 }
 
@@ -449,6 +451,7 @@ func (m *Memory) removeFromReplacement() error {
 	if err != nil {
 		return err
 	}
+	m.atlas.Workspace().NoteChange(loci.KindMemory, was.SupersededBy)
 	return SetSupersedes(t.Conn, was.SupersededBy, slices.DeleteFunc(ids, func(id loci.ID) bool {
 		return id == was.ID
 	}))
@@ -462,10 +465,12 @@ func (m *Memory) Delete() error {
 		if _, err := t.Exec(`UPDATE memories SET superseded_by = '' WHERE id = ?1`, old); err != nil {
 			return err
 		}
+		m.atlas.Workspace().NoteChange(loci.KindMemory, old)
 	}
 	if err := m.removeFromReplacement(); err != nil {
 		return err
 	}
+	m.atlas.Workspace().NoteChange(loci.KindMemory, was.ID)
 	if was.Status == loci.MemoryActive { // others have no bands
 		bands, err := computeBands(t, was.Content)
 		if err == nil {

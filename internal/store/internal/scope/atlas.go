@@ -90,6 +90,7 @@ func (a *Atlas) Accept(p Purpose) error {
 func (s *Scope) AddAtlas(workspace int64, a loci.Atlas) (loci.Atlas, error) {
 	a.ID, a.CreatedAt, a.UpdatedAt, a.Status = loci.NewID(s.Conn.Now.Std()), s.Conn.Now, s.Conn.Now,
 		loci.ContainerActive
+	s.Conn.NoteChange(loci.KindAtlas, workspace, a.ID)
 	_, err := s.Exec(
 		`INSERT INTO atlases (id, workspace, name, keywords, description, inbox, archived, memories, bytes,
 			created_at, updated_at)
@@ -144,6 +145,7 @@ func (a *Atlas) Update(change func(*loci.Atlas)) (loci.Atlas, error) {
 		return r, err
 	}
 	change(&r)
+	a.NoteChange()
 	_, err = a.scope.Exec(
 		`UPDATE atlases SET name = ?2, keywords = ?3, description = ?4, updated_at = ?5 WHERE row_id = ?1`,
 		a.rowID, r.Name, sqldb.EncodeStrings(r.Keywords), r.Description, max(a.scope.Conn.Now, r.UpdatedAt+1))
@@ -152,6 +154,9 @@ func (a *Atlas) Update(change func(*loci.Atlas)) (loci.Atlas, error) {
 	}
 	return a.Record()
 }
+
+// NoteChange tells that the atlas has changed.
+func (a *Atlas) NoteChange() { a.workspace.NoteChange(loci.KindAtlas, a.id) }
 
 // SetArchived archives or restores an atlas of an active workspace, as an admin.
 func (a *Atlas) SetArchived(archived bool) (r loci.Atlas, err error) {
@@ -162,6 +167,7 @@ func (a *Atlas) SetArchived(archived bool) (r loci.Atlas, err error) {
 		return r, err
 	}
 	a.scope.LinkResponse(a.id)
+	a.NoteChange()
 	at := a.scope.Archival(archived)
 	_, err = a.scope.Exec(`UPDATE atlases SET archived = ?2, archived_at = ?4, archived_by = ?5,`+accountdb.Touch+
 		`WHERE row_id = ?1`, a.rowID, archived, a.scope.Conn.Now, at.ArchivedAt, at.ArchivedBy)

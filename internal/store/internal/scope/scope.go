@@ -34,6 +34,7 @@ type Base struct {
 	Plans    identity.Plans
 	Changes  Topic[accountdb.Change] // of credentials
 	Messages Topic[[]loci.ID]        // the agents that a message has reached
+	Records  Topic[struct{}]         // a commit has changed records: see sqldb.Tx.NoteChange
 }
 
 // Invalidate drops the cached snapshot and binary codes of a workspace. Segments and pages never change, and stay.

@@ -56,6 +56,11 @@ func (w *Workspace) Name() string { return w.name }
 // Role returns the role of the actor.
 func (w *Workspace) Role() loci.Role { return w.role }
 
+// NoteChange tells that a record of the workspace has changed.
+func (w *Workspace) NoteChange(kind loci.RecordKind, id loci.ID) {
+	w.scope.Conn.NoteChange(kind, w.rowID, id)
+}
+
 // IsPersonal reports whether the workspace belongs to its user alone.
 func (w *Workspace) IsPersonal() bool { return w.personal }
 

@@ -1,0 +1,50 @@
+package sqldb
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/loci-memory/loci"
+)
+
+// keptChanges is how many changes are kept at least for the streams that read them, and changeBatch how many more
+// before some are deleted.
+const keptChanges, changeBatch = 8192, 1024
+
+// A change is that of a record in a workspace.
+type change struct {
+	record    string
+	workspace int64
+}
+
+// MarshalJSON returns the pair for Dialect.PairRows.
+func (c change) MarshalJSON() ([]byte, error) { return json.Marshal([]any{c.record, c.workspace}) }
+
+// NoteChange stores with the transaction that it has changed a record in a workspace. The streams of the members tell
+// it.
+func (t *Tx) NoteChange(kind loci.RecordKind, workspace int64, id loci.ID) {
+	if c := (change{string(kind) + " " + string(id), workspace}); !slices.Contains(t.changes, c) {
+		t.changes = append(t.changes, c)
+	}
+}
+
+// storeChanges stores the noted changes. Now and then it deletes old ones.
+func (t *Tx) storeChanges() error {
+	if len(t.changes) == 0 {
+		return nil
+	}
+	list, err := json.Marshal(t.changes)
+	if err != nil {
+		return err
+	}
+	var numbers []int64
+	err = t.QueryFew(`INSERT INTO changes (record, workspace) SELECT list.name, list.number FROM `+
+		fmt.Sprintf(t.Dialect.PairRows, 1)+` RETURNING row_id`, []any{string(list)}, ScanInts(&numbers))
+	for _, n := range numbers {
+		if err == nil && n%changeBatch == 0 {
+			_, err = t.Exec(`DELETE FROM changes WHERE row_id <= ?1`, n-keptChanges)
+		}
+	}
+	return err
+}

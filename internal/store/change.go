@@ -1,0 +1,74 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/store/internal/scope"
+)
+
+// Changes tells which changes of records are new. It covers all workspaces of the database.
+type Changes struct{ base *scope.Base }
+
+// Changes returns the changes of the database.
+func (s *Store) Changes() Changes { return Changes{s.base} }
+
+// Subscribe calls f after the commit of each later change of this process.
+func (c Changes) Subscribe(f func(struct{})) { c.base.Records.Subscribe(f) }
+
+// Last returns the numbers of the newest changes, at most limit of them.
+func (c Changes) Last(ctx context.Context, limit int) ([]int64, error) {
+	return c.numbers(ctx, `row_id > (SELECT COALESCE(max(row_id), 0) - ?1 FROM changes)`, limit)
+}
+
+// After returns the numbers of the changes after one, and those among missing: a transaction of PostgreSQL may commit
+// after one with higher numbers.
+func (c Changes) After(ctx context.Context, number int64, missing []int64) ([]int64, error) {
+	return c.numbers(ctx, `row_id > ?1 OR `+fmt.Sprintf(c.base.DB.Dialect().InList, "row_id", 2), number,
+		sqldb.EncodeInts(missing))
+}
+
+func (c Changes) numbers(ctx context.Context, condition string, args ...any) (list []int64, err error) {
+	return sqldb.SystemRead(ctx, c.base.DB, "read the numbers of changes", func(t *sqldb.Tx) ([]int64, error) {
+		err := t.Query(`SELECT row_id FROM changes WHERE `+condition+` ORDER BY row_id`, args, sqldb.ScanInts(&list))
+		return list, err
+	})
+}
+
+// Ended returns those of the credentials that have ended: they were revoked or have expired, or their user is disabled.
+func (c Changes) Ended(ctx context.Context, credentials []loci.ID) (ended []loci.ID, err error) {
+	return sqldb.SystemRead(ctx, c.base.DB, "read the credentials of streams", func(t *sqldb.Tx) ([]loci.ID, error) {
+		err := t.Query(`SELECT list.value FROM `+fmt.Sprintf(t.Dialect.StringRows, 1)+`
+			WHERE NOT EXISTS (SELECT 1 FROM api_keys k JOIN users u ON u.id = k.user_id
+				WHERE k.id = list.value AND k.revoked_at = 0 AND NOT u.disabled)
+			AND NOT EXISTS (SELECT 1 FROM sign_ins s JOIN users u ON u.id = s.user_id
+				WHERE s.id = list.value AND NOT u.disabled)
+			AND NOT EXISTS (SELECT 1 FROM grants g JOIN users u ON u.id = g.user_id
+				WHERE g.id = list.value AND g.expires_at > ?2 AND NOT u.disabled)`,
+			[]any{sqldb.EncodeStrings(credentials), t.Now}, func(r sqldb.Row) error {
+				var id loci.ID
+				err := r.Scan(&id)
+				ended = append(ended, id)
+				return err
+			})
+		return ended, err
+	})
+}
+
+// ChangeEvents returns the events of numbered changes in the workspaces that the actor reaches now.
+func (t *Tx) ChangeEvents(numbers []int64) (list []loci.ChangeEvent, err error) {
+	err = t.in.Query(`SELECT c.record, w.id FROM changes c`+t.in.MembershipJoin("c.workspace")+`WHERE `+
+		fmt.Sprintf(t.in.Conn.Dialect.InList, "c.row_id", 2)+` ORDER BY c.row_id`, []any{sqldb.EncodeInts(numbers)},
+		func(r sqldb.Row) error {
+			e, record := loci.NewChangeEvent(loci.EventChanged), ""
+			err := r.Scan(&record, &e.WorkspaceID)
+			kind, id, _ := strings.Cut(record, " ")
+			e.What, e.ID = loci.RecordKind(kind), loci.ID(id)
+			list = append(list, e)
+			return err
+		})
+	return list, err
+}
