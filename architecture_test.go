@@ -306,7 +306,7 @@ func TestThirdPartyImportsStayInTheirPackages(t *testing.T) {
 	http := []string{"client", "internal/blob", "internal/cli", "internal/doctor", "internal/files", "internal/httpapi",
 		"internal/mcp", "internal/oauth",
 		"internal/oauthclient", "internal/oauthclient/oauthtest", "internal/openai", "internal/rest",
-		"internal/server", "internal/server/listen", "internal/web"}
+		"internal/server", "internal/server/listen", "internal/testenv", "internal/web"}
 	for _, p := range listPackages(t) {
 		pkg := p.path()
 		for _, i := range p.Imports {

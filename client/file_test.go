@@ -28,7 +28,8 @@ func newFileClient(t *testing.T, address string) *Client {
 	jar := testenv.Must(cookiejar.New(nil))(t)
 	u := testenv.Must(url.Parse(address))(t)
 	jar.SetCookies(u, []*http.Cookie{{Name: "session", Value: "s"}})
-	c := testenv.Must(New("https://loci.example.org", WithKey("loci_live_x"), WithHTTP(&http.Client{Jar: jar})))(t)
+	c := testenv.Must(New("https://loci.example.org", WithKey("loci_live_x"),
+		WithHTTP(&http.Client{Transport: testenv.Transport, Jar: jar})))(t)
 	c.stall = 5 * time.Second
 	return c
 }

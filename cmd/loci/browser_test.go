@@ -11,6 +11,8 @@ import (
 	"os"
 	"regexp"
 	"strings"
+
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // browser is a program that stands for the person's browser: it opens an address, signs in as $EMAIL with $PASSWORD,
@@ -34,7 +36,7 @@ func answerForServer(address string, failure error) {
 	q := u.Query()
 	answer := url.Values{"state": q["state"], "iss": {u.Scheme + "://" + u.Host}, "error": {"test_failed"},
 		"error_description": {failure.Error()}}
-	if res, err := http.Get(q.Get("redirect_uri") + "?" + answer.Encode()); err == nil {
+	if res, err := testenv.Client.Get(q.Get("redirect_uri") + "?" + answer.Encode()); err == nil {
 		_ = res.Body.Close()
 	}
 }
@@ -44,7 +46,7 @@ func openAndConsent(address string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	b := &browsing{client: http.Client{Jar: jar}}
+	b := &browsing{client: http.Client{Transport: testenv.Transport, Jar: jar}}
 	if err := b.read(b.client.Get(address)); err != nil {
 		return "", err
 	}

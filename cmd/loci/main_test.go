@@ -70,7 +70,7 @@ func awaitServer(giveUp context.Context) func(*testscript.TestScript, bool, []st
 		r, err := http.NewRequestWithContext(giveUp, http.MethodGet, args[0], nil)
 		ts.Check(err)
 		for ; ; time.Sleep(5 * time.Millisecond) {
-			res, err := http.DefaultClient.Do(r)
+			res, err := testenv.Client.Do(r)
 			if err == nil {
 				ts.Check(res.Body.Close())
 				return

@@ -32,7 +32,7 @@ func newOAuthServer(t *testing.T, s *fakeService) *oauthtest.Server {
 // visit opens an address as a browser does.
 func visit(_ *console.Console, address string) error {
 	go func() {
-		if res, err := http.Get(address); err == nil {
+		if res, err := testenv.Client.Get(address); err == nil {
 			_ = res.Body.Close()
 		}
 	}()
@@ -142,9 +142,8 @@ func TestLoginByBrowserTakesPastedAddressAndMissingBrowser(t *testing.T) {
 		text := make([]byte, 4096)
 		n, _ := address.Read(text)
 		go func() { _, _ = io.Copy(io.Discard, address) }()
-		elsewhere := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error {
-			return http.ErrUseLastResponse
-		}}
+		elsewhere := http.Client{Transport: testenv.Transport,
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 		_, at, _ := strings.Cut(string(text[:n]), "\n\n")
 		at, _, _ = strings.Cut(at, "\n")
 		res, err := elsewhere.Get(at)

@@ -74,7 +74,7 @@ func (p *runningServer) send(t *testing.T, method, path string, body, out any) {
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "application/json, text/event-stream")
 	r.Header.Set("Authorization", "Bearer "+p.key)
-	w := testenv.Must(http.DefaultClient.Do(r))(t)
+	w := testenv.Must(testenv.Client.Do(r))(t)
 	defer w.Body.Close()
 	raw, err := io.ReadAll(w.Body)
 	if err != nil || w.StatusCode >= 300 {

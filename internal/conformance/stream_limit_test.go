@@ -32,7 +32,7 @@ func (h *testServer) openStream(t *testing.T, transport, key string) (status int
 		r.Header.Set("X-Loci-Actor", "agent")
 	}
 	r.Header.Set("Authorization", "Bearer "+key)
-	res := testenv.Must(http.DefaultClient.Do(r))(t)
+	res := testenv.Must(testenv.Client.Do(r))(t)
 	t.Cleanup(func() { res.Body.Close() })
 	lines := bufio.NewReader(res.Body)
 	for !strings.Contains(first, "data:") && !strings.Contains(first, "rate_limited") {

@@ -225,7 +225,7 @@ func (h *testServer) send(method, path string, c *op.Call, body io.Reader) (*htt
 	if body != nil {
 		r.Header.Set("Content-Type", "application/json")
 	}
-	res := testenv.Must(http.DefaultClient.Do(r))(h.t)
+	res := testenv.Must(testenv.Client.Do(r))(h.t)
 	defer res.Body.Close()
 	if res.Header.Get("Content-Type") == "text/event-stream" {
 		return res, firstEvent(h.t, res.Body)

@@ -81,7 +81,7 @@ func (s *scene) send(method, address string, body io.Reader, header http.Header)
 	for name, values := range header {
 		r.Header[name] = values
 	}
-	res := testenv.Must(http.DefaultClient.Do(r))(s.t)
+	res := testenv.Must(testenv.Client.Do(r))(s.t)
 	defer res.Body.Close()
 	return res, testenv.Must(io.ReadAll(res.Body))(s.t)
 }
@@ -271,7 +271,7 @@ func TestRunningDownloadEndsWithDeletion(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	id, address := s.store("large", strings.Repeat("x", 64<<20))
-	res := testenv.Must(http.Get(s.at(address)))(t) // #nosec: an address of the test
+	res := testenv.Must(testenv.Client.Get(s.at(address)))(t) // #nosec: an address of the test
 	defer res.Body.Close()
 	testenv.Must(io.CopyN(io.Discard, res.Body, 1<<20))(t)
 	out := testenv.Must(s.Service.DeleteAttachments(t.Context(), s.Ann.Actor(),

@@ -102,7 +102,7 @@ func (c client) post(message any, headers ...string) answer {
 
 func do(t *testing.T, r *http.Request) answer {
 	t.Helper()
-	resp := testenv.Must(http.DefaultClient.Do(r))(t)
+	resp := testenv.Must(testenv.Client.Do(r))(t)
 	defer resp.Body.Close()
 	body := testenv.Must(io.ReadAll(resp.Body))(t)
 	a := answer{Response: resp, t: t, body: body}
@@ -270,7 +270,7 @@ func (q recordedRequest) replay(t *testing.T, url, file string) {
 	}
 	r.Header.Set("Authorization", "Bearer ann")
 	if q.RPC == "subscriptions/listen" { // it lasts until the client leaves
-		a := testenv.Must(http.DefaultClient.Do(r))(t)
+		a := testenv.Must(testenv.Client.Do(r))(t)
 		a.Body.Close()
 		testenv.Equal(t, a.StatusCode, q.Status, file)
 		return

@@ -406,7 +406,7 @@ func TestHTTPCancelsCallWhenClientLeaves(t *testing.T) {
 		r.Header.Set(name, value)
 	}
 	go func() {
-		if resp, err := http.DefaultClient.Do(r); err == nil {
+		if resp, err := testenv.Client.Do(r); err == nil {
 			_, _ = io.Copy(io.Discard, resp.Body)
 			resp.Body.Close()
 		}

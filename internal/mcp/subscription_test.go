@@ -23,7 +23,7 @@ func (c client) openSubscription(ctx context.Context) (next func() object, statu
 		"Accept": "text/event-stream", "MCP-Protocol-Version": c.version, "Mcp-Method": "subscriptions/listen"} {
 		r.Header.Set(name, value)
 	}
-	resp := testenv.Must(http.DefaultClient.Do(r))(c.t)
+	resp := testenv.Must(testenv.Client.Do(r))(c.t)
 	c.t.Cleanup(func() { resp.Body.Close() })
 	lines := bufio.NewScanner(resp.Body)
 	return func() (m object) {

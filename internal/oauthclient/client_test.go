@@ -45,7 +45,7 @@ func register(t *testing.T, s *oauthtest.Server) (Server, Client) {
 
 // browse opens an address and returns the status and text of the page at its end.
 func browse(address string) (int, string, http.Header) {
-	res, err := http.Get(address)
+	res, err := testenv.Client.Get(address)
 	if err != nil {
 		return 0, err.Error(), nil
 	}

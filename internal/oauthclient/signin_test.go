@@ -33,10 +33,10 @@ func TestSignInSurvivesForeignAnswers(t *testing.T) {
 			status, _, _ := browse(strings.TrimSuffix(in.RedirectURI(), callbackPath) + path)
 			testenv.Equal(t, status, want, path)
 		}
-		testenv.Equal(t, testenv.Must(http.PostForm(in.RedirectURI(), nil))(t).StatusCode, 405, "POST")
+		testenv.Equal(t, testenv.Must(testenv.Client.PostForm(in.RedirectURI(), nil))(t).StatusCode, 405, "POST")
 		foreign, _ := http.NewRequest(http.MethodGet, in.RedirectURI(), nil)
 		foreign.Host = "evil.example"
-		testenv.Equal(t, testenv.Must(http.DefaultClient.Do(foreign))(t).StatusCode, 421, "another host")
+		testenv.Equal(t, testenv.Must(testenv.Client.Do(foreign))(t).StatusCode, 421, "another host")
 		visitPage(in)
 	})
 	if err != nil || !s.Accepts(tokens.Access) {
@@ -76,9 +76,8 @@ func TestSignInTakesPastedAddress(t *testing.T) {
 		if err := in.Paste(t.Context(), in.RedirectURI()+"?code=c&state=wrong"); !errors.Is(err, errForeign) {
 			t.Error(err)
 		}
-		elsewhere := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error {
-			return http.ErrUseLastResponse
-		}}
+		elsewhere := http.Client{Transport: testenv.Transport,
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 		res, err := elsewhere.Get(in.Address())
 		if err != nil {
 			t.Error(err)
@@ -101,7 +100,7 @@ func TestSignInOutlivesBrowser(t *testing.T) {
 		s.Serve(w, r)
 	})
 	_, tokens, err := signIn(t, s, func(in *SignIn) {
-		impatient := http.Client{Timeout: 200 * time.Millisecond}
+		impatient := http.Client{Transport: testenv.Transport, Timeout: 200 * time.Millisecond}
 		if _, err := impatient.Get(in.Address()); err == nil {
 			t.Error("the page came before the tokens")
 		}
@@ -159,7 +158,7 @@ func TestEndPageIsStyled(t *testing.T) {
 	t.Parallel()
 	s := oauthtest.New(t)
 	_, _, err := signIn(t, s, func(in *SignIn) {
-		res := testenv.Must(http.Get(in.RedirectURI() + "?state=wrong"))(t)
+		res := testenv.Must(testenv.Client.Get(in.RedirectURI() + "?state=wrong"))(t)
 		defer res.Body.Close()
 		body := string(testenv.Must(io.ReadAll(res.Body))(t))
 		_, rest, _ := strings.Cut(body, "<style>")

@@ -513,7 +513,7 @@ func TestStreamEndsWhenClientLeaves(t *testing.T) {
 	defer leave()
 	r := testenv.Must(http.NewRequestWithContext(ctx, "GET", url+"/v1/events?query=forever", nil))(t)
 	r.Header = http.Header{"Authorization": {"Bearer good"}, "X-Loci-Actor": {"agent"}}
-	res := testenv.Must(http.DefaultTransport.RoundTrip(r))(t)
+	res := testenv.Must(testenv.Transport.RoundTrip(r))(t)
 	defer res.Body.Close()
 	lines := bufio.NewReader(res.Body)
 	for seen := ""; !strings.Contains(seen, "three"); { // flushed before the stream ends

@@ -7,6 +7,7 @@ import (
 
 	"github.com/loci-memory/loci/internal/httpapi"
 	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // A page of evil.example, whose name resolves to this machine, has the same origin as the server.
@@ -22,7 +23,7 @@ func TestLoopbackServerRejectsOtherHosts(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.Host = host
-		res, err := http.DefaultClient.Do(r)
+		res, err := testenv.Client.Do(r)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -3,7 +3,6 @@ package server
 import (
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/loci-memory/loci/client"
 	"github.com/loci-memory/loci/internal/server/backup"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // A server starts while its file store is away. Memories are written, files are refused, and work again later.
@@ -41,7 +41,7 @@ func TestServerStartsWithoutItsFileStore(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	up := func() string {
-		res, err := http.Get("http://" + metrics + "/metrics") // #nosec: an address of the test
+		res, err := testenv.Client.Get("http://" + metrics + "/metrics") // #nosec: an address of the test
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -134,7 +134,7 @@ func TestDatabaseMadeAnewIsNoticed(t *testing.T) {
 	})
 	req := testenv.Must(http.NewRequestWithContext(t.Context(), "GET", url+"/v1/memories", nil))(t)
 	req.Header.Set("Authorization", "Bearer "+key)
-	res := testenv.Must(http.DefaultClient.Do(req))(t)
+	res := testenv.Must(testenv.Client.Do(req))(t)
 	if res.Body.Close(); res.StatusCode != 503 {
 		t.Errorf("a call is %d", res.StatusCode)
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // TestDrainServesCallsWhileNotReady stops a server, and ends its drain after calls.
@@ -33,7 +35,7 @@ func TestDrainServesCallsWhileNotReady(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.Header = header
-		res, err := http.DefaultClient.Do(r)
+		res, err := testenv.Client.Do(r)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,7 +69,7 @@ func TestDrainServesCallsWhileNotReady(t *testing.T) {
 		if status, v := callAPI(t, "POST", url+"/v1/memories", key, `{"content":"The bridge stands."}`); status != 201 {
 			t.Errorf("a write: %d %v", status, v)
 		}
-		res, err := http.DefaultClient.Do(mcpRequest(t, url+"/mcp", key, listTools))
+		res, err := testenv.Client.Do(mcpRequest(t, url+"/mcp", key, listTools))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -88,7 +90,7 @@ func TestDrainServesCallsWhileNotReady(t *testing.T) {
 	if !strings.Contains(log.String(), `"drain":"7s"`) {
 		t.Errorf("the log has %s", log)
 	}
-	if res, err := http.Get(url + "/health"); err == nil {
+	if res, err := testenv.Client.Get(url + "/health"); err == nil {
 		res.Body.Close()
 		t.Error("the listener is open")
 	}

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // mcpRequest returns a message for /mcp.
@@ -57,7 +59,7 @@ func TestMCPChallengeNamesMetadata(t *testing.T) {
 	for path, status := range map[string]int{"/mcp": 401, "/mcp/": 401, "/mcp/?toolset=core": 401, "/mcp/x": 404,
 		"//mcp": 404} {
 		for key, suffix := range map[string]string{"": "", "nonsense": `, error="invalid_token"`} {
-			res, err := http.DefaultClient.Do(mcpRequest(t, url+path, key, listTools))
+			res, err := testenv.Client.Do(mcpRequest(t, url+path, key, listTools))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -90,7 +92,7 @@ func subscribe(t *testing.T, url, key string) (next func() string) {
 		`"io.modelcontextprotocol/clientCapabilities":{}}}}`)
 	r.Header.Set("Mcp-Protocol-Version", "2026-07-28")
 	r.Header.Set("Mcp-Method", "subscriptions/listen")
-	res, err := http.DefaultClient.Do(r)
+	res, err := testenv.Client.Do(r)
 	if err != nil {
 		t.Fatal(err)
 	}

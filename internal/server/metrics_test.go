@@ -23,7 +23,7 @@ func TestMetricsShowRecordsRefusalsAndRoom(t *testing.T) {
 	for range 2 {
 		r := testenv.Must(http.NewRequestWithContext(t.Context(), "GET", url+"/health", nil))(t)
 		r.Header.Set("X-Forwarded-For", "192.0.2.1")
-		testenv.NoError(t, testenv.Must(http.DefaultClient.Do(r))(t).Body.Close())
+		testenv.NoError(t, testenv.Must(testenv.Client.Do(r))(t).Body.Close())
 	}
 	if n := strings.Count(log.String(), "a proxy is not trusted"); n != 1 {
 		t.Errorf("%d warnings of an ignored proxy", n)

@@ -20,6 +20,7 @@ import (
 	"github.com/loci-memory/loci/internal/logtest"
 	"github.com/loci-memory/loci/internal/oauth"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 const oauthRedirect = "http://127.0.0.1:45678/callback"
@@ -76,9 +77,8 @@ func newDocumentWorld(t *testing.T, d storetest.Database, flags map[string]strin
 func (w *oauthWorld) start(flags map[string]string) {
 	w.t.Helper()
 	all := w.flags(flags)
-	if w.url != "" { // again: a request must not go to a connection of the former server
+	if w.url != "" { // again
 		all["listen"] = strings.TrimPrefix(w.url, "http://")
-		http.DefaultClient.CloseIdleConnections()
 	}
 	w.url, _, w.log, w.stop = startWith(w.t, all, w.documents)
 }
@@ -134,7 +134,8 @@ func (w *oauthWorld) send(method, path, body string, headers ...string) reply {
 		name, value, _ := strings.Cut(header, ": ")
 		r.Header.Add(name, value)
 	}
-	res, err := http.DefaultTransport.RoundTrip(r)
+	r.Close = true // a later request must not go to a connection of a server that was stopped
+	res, err := testenv.Transport.RoundTrip(r)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/loci-memory/loci/internal/logtest"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 func TestReadinessReportsFailures(t *testing.T) {
@@ -203,7 +204,7 @@ func TestMetricsListenerServesOnlyMetricsAndReady(t *testing.T) {
 		metrics + "/metrics": 200, metrics + "/ready": 200, metrics + "/health": 404, metrics + "/v1/status": 404,
 		url + "/metrics": 404, url + "/ready": 404, url + "/health": 200,
 	} {
-		res, err := http.Get(address)
+		res, err := testenv.Client.Get(address)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -21,6 +21,7 @@ import (
 	"github.com/loci-memory/loci/internal/oauth"
 	"github.com/loci-memory/loci/internal/sqldb/sqlite"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 	"github.com/loci-memory/loci/internal/waittest"
 )
 
@@ -91,7 +92,8 @@ func callAPI(t *testing.T, method, url, key, body string) (int, map[string]any) 
 	if key != "" {
 		r.Header.Set("Authorization", "Bearer "+key)
 	}
-	w, err := http.DefaultClient.Do(r)
+	r.Close = true // a later call must not go to a connection of a server that was stopped
+	w, err := testenv.Client.Do(r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -283,7 +285,7 @@ func TestContractVariantOmitsOperations(t *testing.T) {
 	for contract, omitted := range map[string]string{"full": "", "a": "atlas.archive workspace.archive",
 		"b": "memory.delete atlas.delete workspace.delete"} {
 		url, _, _, _ := start(t, map[string]string{"contract": contract})
-		document, err := http.Get(url + "/openapi.json")
+		document, err := testenv.Client.Get(url + "/openapi.json")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -333,7 +335,7 @@ func checkAllowedMethods(t *testing.T, contract string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a, err := http.DefaultClient.Do(r)
+		a, err := testenv.Client.Do(r)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -176,7 +176,7 @@ func TestStreamsEndWithTheServer(t *testing.T) {
 		}
 		r.Header.Set("Authorization", "Bearer "+w.listenKey)
 		r.Header.Set("X-Loci-Actor", "agent")
-		res, err := http.DefaultClient.Do(r)
+		res, err := testenv.Client.Do(r)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -205,7 +205,7 @@ func TestVanishedListenersLeaveNoStream(t *testing.T) {
 	port := freeAddress(t)
 	w := newTalk(t, storetest.Database{Dir: t.TempDir()}, map[string]string{"metrics-listen": port})
 	streams := func() string {
-		r, err := http.Get("http://" + port + "/metrics")
+		r, err := testenv.Client.Get("http://" + port + "/metrics")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -22,7 +22,7 @@ import (
 // answers returns the status of GET address, 0 without an answer, with its header and its text.
 func answers(t *testing.T, address string) (status int, header http.Header, body string) {
 	t.Helper()
-	res, err := http.Get(address)
+	res, err := testenv.Client.Get(address)
 	if err != nil {
 		return 0, nil, ""
 	}

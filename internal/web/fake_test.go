@@ -267,8 +267,8 @@ func newBrowser(t *testing.T, mail bool) *browser {
 			Authorizer: &fakeAuthorizer{s}})}))
 	t.Cleanup(server.Close)
 	jar := testenv.Must(cookiejar.New(nil))(t)
-	return &browser{s, t, server.URL, &http.Client{Jar: jar}, http.Header{"Accept": {"text/html"},
-		"Origin": {server.URL}}, log}
+	return &browser{s, t, server.URL, &http.Client{Transport: testenv.Transport, Jar: jar},
+		http.Header{"Accept": {"text/html"}, "Origin": {server.URL}}, log}
 }
 
 // signIn gives the browser a cookie.

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci/internal/logtest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // A refusingListener fails as the system does without a free file descriptor.
@@ -43,7 +44,7 @@ func TestErrorLogReportsRefusedConnections(t *testing.T) {
 	}
 	server.Listener = &refusingListener{l, 3}
 	server.Start()
-	res, err := http.Get(server.URL)
+	res, err := testenv.Client.Get(server.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +93,7 @@ func TestHTTPErrorLogIsStructured(t *testing.T) {
 	server.Config.ErrorLog = ErrorLog(log, "metrics")
 	server.Start()
 	for _, path := range []string{"/panic", "/twice"} {
-		if res, err := http.Get(server.URL + path); err == nil {
+		if res, err := testenv.Client.Get(server.URL + path); err == nil {
 			if err := res.Body.Close(); err != nil {
 				t.Fatal(err)
 			}
