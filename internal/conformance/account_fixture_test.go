@@ -18,7 +18,7 @@ import (
 var accountFixtures = map[string]fixture{
 	service.AccountStatus.Name: {needs: accountAccess, args: noArgs},
 	service.AccountMe.Name:     {needs: accountAccess, args: noArgs},
-	service.AccountEvents.Name: {needs: accountAccess, args: noArgs},
+	service.AccountEvents.Name: {needs: accountAccess, server: true, args: noArgs},
 	service.AccountUpdate.Name: {needs: accountAccess, args: fixed(args{"name": "Another"}),
 		refusals: []refusal{{name: "nothing to change", code: loci.CodeInvalidQuery, args: noArgs}}},
 	service.AccountPassword.Name: {

@@ -32,11 +32,13 @@ func TestStatementsMatchGoldenFile(t *testing.T) {
 	} {
 		t.Run(engine.name, func(t *testing.T) {
 			var b bytes.Buffer
-			fmt.Fprintf(&b, "# Statements that each operation sends, warm: %s. The records whose changes it tells.\n",
+			fmt.Fprintf(&b, "# Statements of each operation, warm, and the records whose changes it tells: %s.\n",
 				engine.head)
 			counts := countStatements(t, engine.open)
 			for _, o := range service.Ops.Ops {
-				fmt.Fprintf(&b, "%-20s %3d  %s\n", o.Name, counts[o.Name].statements, counts[o.Name].changed)
+				c := counts[o.Name]
+				line := fmt.Sprintf("%-20s %3d  %s", o.Name, c.statements, c.changed)
+				b.WriteString(strings.TrimRight(line, " ") + "\n")
 			}
 			golden(t, "testdata/statements_"+engine.name+".golden", b.Bytes())
 		})
@@ -81,6 +83,9 @@ func lastChange(t *testing.T, s *store.Store) int64 {
 
 // changesAfter returns the kinds of the records of ann that have changed after a change.
 func changesAfter(t *testing.T, w *conformance.World, last int64) string {
+	if w.Ann == nil { // of a server without users
+		return ""
+	}
 	numbers := testenv.Must(w.Store.Changes().After(t.Context(), last, nil))(t)
 	list := testenv.Must(store.Read(t.Context(), w.Store, w.Ann.Actor(),
 		func(tx *store.Tx) ([]loci.ChangeEvent, error) { return tx.ChangeEvents(numbers) }))(t)

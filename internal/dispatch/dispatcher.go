@@ -223,7 +223,7 @@ func (d *Dispatcher) loadEvents(ctx context.Context, list []messagedb.Delivery) 
 		}
 		for _, m := range messages {
 			e := loci.NewMessageEvent(m)
-			data, err := op.Encode(e)
+			data, err := op.Marshal(e)
 			if err != nil {
 				return err
 			}

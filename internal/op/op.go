@@ -363,7 +363,7 @@ func (o *Op) buildSchemas() {
 	o.schemaOnce.Do(func() {
 		o.schemas.Lock()
 		defer o.schemas.Unlock()
-		o.inputSchema, o.outputSchema = o.schemas.inputSchema(o.input), o.schemas.outputSchema(o.outType)
+		o.inputSchema, o.outputSchema = o.schemas.inputSchema(o.input), o.schemas.outputSchema(o.outType, o.Streams)
 	})
 }
 

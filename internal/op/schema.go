@@ -112,14 +112,17 @@ func (s *schemaCache) inputSchema(p *inputSpec) *jsonschema.Schema {
 	return made
 }
 
-// outputSchema returns the schema of an operation's output: with ok: true, and
-// open to unknown fields, because clients must accept additions.
-func (s *schemaCache) outputSchema(t reflect.Type) *jsonschema.Schema {
+// outputSchema returns the schema of an operation's output: with ok: true, unless it is an event, and open to unknown
+// fields, because clients must accept additions.
+func (s *schemaCache) outputSchema(t reflect.Type, isEvent bool) *jsonschema.Schema {
 	made := s.schemaOf(t)
 	EachSchema(made, func(s *jsonschema.Schema) { s.AdditionalProperties = nil })
 	made.Title = ""
 	if made.Properties == nil {
 		made.Properties = map[string]*jsonschema.Schema{}
+	}
+	if isEvent {
+		return made
 	}
 	made.Properties["ok"] = &jsonschema.Schema{Type: "boolean", Const: jsonschema.Ptr(any(true))}
 	made.PropertyOrder = append([]string{"ok"}, made.PropertyOrder...)

@@ -187,10 +187,11 @@ func (s *openAPIBuilder) operationParameters(o *op.Op, in *jsonschema.Schema) []
 	if o.Has(op.IfMatch) {
 		out = append(out, s.parameterRef("IfMatch"))
 	}
-	if o.Streams {
+	_, t := o.Types()
+	if t.Implements(reflect.TypeFor[eventIdentifier]()) {
 		out = append(out, s.parameterRef("LastEventID"))
 	}
-	if _, t := o.Types(); acceptsIfNoneMatch(o, t) {
+	if acceptsIfNoneMatch(o, t) {
 		out = append(out, s.parameterRef("IfNoneMatch"))
 	}
 	return out

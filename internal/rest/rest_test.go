@@ -467,8 +467,8 @@ func TestStreamWritesServerSentEvents(t *testing.T) {
 	t.Parallel()
 	_, url := serve(t)
 	got := roundTrip(t, url, "GET /v1/events"+agentHeaders)
-	want := "retry: 3000\nevent: said\nid: 7\ndata: {\"ok\":true,\"text\":\"one\\ntwo\"}\n\nevent: said\ndata: " +
-		"{\"ok\":true,\"text\":\"three\"}\n\n"
+	want := "retry: 3000\nevent: said\nid: 7\ndata: {\"text\":\"one\\ntwo\"}\n\nevent: said\ndata: " +
+		"{\"text\":\"three\"}\n\n"
 	if got.StatusCode != 200 || got.text != want {
 		t.Errorf("%d %q", got.StatusCode, got.text)
 	}

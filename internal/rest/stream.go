@@ -58,7 +58,7 @@ func (s *eventWriter) send(event any) (more bool, err error) {
 		data = e.Encoding()
 	}
 	if data == nil {
-		if data, err = op.Encode(event); err != nil {
+		if data, err = op.Marshal(event); err != nil {
 			return false, err
 		}
 	}

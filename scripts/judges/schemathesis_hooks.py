@@ -28,6 +28,9 @@ REFUSALS = (
     (400, "invalid_query", "send either toAgentId or broadcast: true"),
     (400, "invalid_query", "replyTo must name a message of the same workspace"),
     (400, "invalid_query", "memoryId must name a memory of the session's workspace"),
+    (400, "invalid_query", "must be a time with an offset"),  # or a date that the calendar has, or an age
+    (400, "invalid_query", "password must not be"),  # such as the address, or one of the commonest
+    (400, "invalid_query", "supersede is for the action compile alone"),
 )
 
 # What is too large is refused before it is read. The HTTP library refuses headers over 64 KiB in plain text.

@@ -48,7 +48,7 @@ var Tables = map[string]Table{
 	"segments":        {Class: Derived, Kind: InconsistentIndex},
 	"vectors":         {Class: Derived, Kind: InconsistentVectors},
 
-	"embedding_queue": {Class: Transient}, "idempotency_keys": {Class: Transient},
+	"changes": {Class: Transient}, "embedding_queue": {Class: Transient}, "idempotency_keys": {Class: Transient},
 	"idempotency_records": {Class: Transient}, "jobs": {Class: Transient}, "mail_usage": {Class: Transient},
 	"model_usage": {Class: Transient}, "oauth_codes": {Class: Transient}, "operations": {Class: Transient},
 	"rate_limits": {Class: Transient}, "sign_ins": {Class: Transient}, "tokens": {Class: Transient},
