@@ -19,6 +19,9 @@ func (h *Host) Call(ctx context.Context, o *Op, c *Call, a Args) ([]byte, error)
 	if err != nil {
 		return nil, err
 	}
+	if o.Streams { // out is an event
+		return Marshal(out)
+	}
 	return Encode(out)
 }
 

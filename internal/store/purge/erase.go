@@ -95,6 +95,10 @@ func (p *Purger) eraseTarget(t *sqldb.Tx, g target) error {
 	if err := p.eraseAttachments(t, g.workspace); err != nil {
 		return err
 	}
+	if err := run(`DELETE FROM changes WHERE workspace = ?1 OR record = ?2`, g.workspace,
+		string(loci.KindMember)+" "+string(g.user)); err != nil {
+		return err
+	}
 	if err := run(`DELETE FROM workspaces WHERE row_id = ?1`, g.workspace); err != nil {
 		return err
 	}
