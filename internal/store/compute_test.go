@@ -60,7 +60,7 @@ func TestWritesAnalyzeLongTextsOutsideTransactions(t *testing.T) {
 		id := m.ID
 		expect("create")
 		other := create(api.CreateMemory(ctx, ann, loci.CreateMemory{Content: loci.Content(distinctText(1) + "end")}))
-		expect("create of a near duplicate", "[]loci.Similarity")
+		expect("create of a near duplicate", "memorydb.nearTexts")
 		if len(other.Memory.Similar) != 1 || other.Memory.Similar[0].ID != m.ID {
 			t.Errorf("similar: %v, want %s", other.Memory.Similar, m.ID)
 		}
