@@ -134,7 +134,7 @@ func viaHost(h *testServer, o *op.Op, c *op.Call, in args) answer {
 	var first []byte
 	if o.Streams {
 		c.Send = func(event any) (more bool, err error) {
-			first, err = op.Encode(event)
+			first, err = op.Marshal(event)
 			return false, err
 		}
 	}

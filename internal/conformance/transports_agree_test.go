@@ -103,8 +103,9 @@ func generatedCases(o *op.Op, f fixture) (list []testCase) {
 	typed := false
 	for _, field := range o.Fields() {
 		if field.Required && field.Location != op.InPath {
-			// A command asks on its terminal in place of confirm.
-			bad("no "+field.Name, change(field.Name, nil), field.Name == "query" || isConfirm(field), false)
+			// A command asks on its terminal in place of confirm, and agent list chooses the workspace.
+			bad("no "+field.Name, change(field.Name, nil),
+				field.Name == "query" || isConfirm(field) || o == service.AgentList.Op, false)
 		}
 		if !typed && field.Location != op.InPath && field.Type != "string" && !field.List {
 			typed = true
