@@ -357,7 +357,7 @@ func tablesQuery(d storetest.Database) string {
 var sourceColumns = map[string]string{
 	"agents":       "user_id key_id grant_id name source_name created_at updated_at last_seen_at",
 	"api_keys":     "user_id name prefix hash created_at updated_at last_used_at revoked_at",
-	"atlases":      "workspace name keywords description inbox archived created_at updated_at",
+	"atlases":      "workspace name keywords description inbox archived archived_at archived_by created_at updated_at",
 	"attachments":  "memory created_by file_name size mime_type sha256 stored_sha256 active created_at",
 	"benefits":     "user_id days expires_at created_at updated_at",
 	"checkpoints":  "session number summary created_at",
@@ -392,7 +392,7 @@ var sourceColumns = map[string]string{
 	"users": "email name password verified disabled plan referral_code created_at updated_at",
 	"versions": "memory version title title_derived content prefix_len type tags status verified_at verified_by " +
 		"evidence confidence valid_until created_by created_at",
-	"workspaces": "name personal_of archived secrets created_at updated_at",
+	"workspaces": "name personal_of archived archived_at archived_by secrets created_at updated_at",
 }
 
 // A new table is source, derived or transient, a new column source or derived, and damage of what is derived is tried.
