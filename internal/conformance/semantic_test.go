@@ -160,7 +160,7 @@ func checkRecall(t *testing.T, sets []relevance.Dataset, model *storedModel) {
 			for _, p := range vector.Chunks("", q.Text, model) {
 				isQuery[p] = true
 			}
-			queries = append(queries, vector.Mean(testenv.Must(model.MiniLM.Embed(t.Context(),
+			queries = append(queries, vector.Mean(testenv.Must(model.Embedder.Embed(t.Context(),
 				vector.Chunks("", q.Text, model)))(t)))
 		}
 	}
@@ -171,7 +171,7 @@ func checkRecall(t *testing.T, sets []relevance.Dataset, model *storedModel) {
 		if isQuery[text] {
 			continue
 		}
-		v := testenv.Must(model.MiniLM.Embed(t.Context(), []string{text}))(t)[0]
+		v := testenv.Must(model.Embedder.Embed(t.Context(), []string{text}))(t)[0]
 		i := int64(len(vectors))
 		vectors = append(vectors, v)
 		codes = append(codes, vector.StoredVector{Memory: i, Key: i, Vector: vector.Encode(v)})

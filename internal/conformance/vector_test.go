@@ -31,9 +31,10 @@ func keyOf(text string) (k textKey) {
 	return k
 }
 
-// A storedModel is the built-in model with the vectors of vectorFile. It embeds other texts, each once.
+// A storedModel is the built-in model with the vectors of vectorFile. It embeds other texts, each once. It is no
+// vector.LocalEmbedder, whose early vectors would be of parts of the texts.
 type storedModel struct {
-	*embed.MiniLM
+	vector.Embedder
 	stored map[textKey][]float32
 	mu     sync.Mutex
 	known  map[string][]float32
@@ -42,7 +43,7 @@ type storedModel struct {
 // openStoredModel returns the model. Vectors of another generation are left out.
 func openStoredModel(t *testing.T) *storedModel {
 	t.Helper()
-	m := &storedModel{MiniLM: embed.NewMiniLM(), stored: map[textKey][]float32{}, known: map[string][]float32{}}
+	m := &storedModel{Embedder: embed.NewMiniLM(), stored: map[textKey][]float32{}, known: map[string][]float32{}}
 	data := testenv.Must(os.ReadFile(vectorFile))(t)
 	generation, data, _ := bytes.Cut(data, []byte("\n"))
 	if string(generation) != m.Generation() {
@@ -67,7 +68,7 @@ func (m *storedModel) Embed(ctx context.Context, texts []string) ([][]float32, e
 		if m.known[text] == nil {
 			v := m.stored[keyOf(text)]
 			if v == nil {
-				embedded, err := m.MiniLM.Embed(ctx, []string{text})
+				embedded, err := m.Embedder.Embed(ctx, []string{text})
 				if err != nil {
 					return nil, err
 				}
