@@ -64,8 +64,8 @@ const noRunnerUp = 1e9
 // writer of a new memory is to see what says the same or may be replaced: "We switched from pnpm to bun" has .66 with
 // "We use pnpm", and few unrelated sentences have .55.
 var (
-	NearStored = Nearness{least: .5, most: 100, candidates: minCandidates}
-	NearNew    = Nearness{least: .6, most: 5, candidates: 32}
+	SimilarToStored = SimilarLimits{least: .5, most: 100, candidates: minCandidates}
+	SimilarToNew    = SimilarLimits{least: .6, most: 5, candidates: 32}
 )
 
 // defaultEmbedTimeout is the time for which a search waits for the vector of its query before keywords alone answer.

@@ -10,8 +10,8 @@ import (
 	"github.com/loci-memory/loci/internal/vector"
 )
 
-// A Nearness bounds the search for similar memories.
-type Nearness struct {
+// SimilarLimits bound the search for similar memories.
+type SimilarLimits struct {
 	least      float32 // cosine, after the factor of the state
 	most       int     // memories
 	candidates int     // vectors that are compared whole at first
@@ -19,7 +19,7 @@ type Nearness struct {
 
 // Similar returns the memories with a similar meaning. The mean of the chunks of the memory is compared with the best
 // chunk of each other one.
-func (e *Searcher) Similar(src SimilarSource, n Nearness) ([]loci.Similarity, error) {
+func (e *Searcher) Similar(src SimilarSource, n SimilarLimits) ([]loci.Similarity, error) {
 	list, err := e.similarMeaning(src, n)
 	if errors.Is(err, indexdb.ErrStale) { // texts alone answer while the index changes
 		return nil, nil
@@ -27,7 +27,7 @@ func (e *Searcher) Similar(src SimilarSource, n Nearness) ([]loci.Similarity, er
 	return list, err
 }
 
-func (e *Searcher) similarMeaning(src SimilarSource, n Nearness) ([]loci.Similarity, error) {
+func (e *Searcher) similarMeaning(src SimilarSource, n SimilarLimits) ([]loci.Similarity, error) {
 	memory, vectors, err := src.Embeddings()
 	if err != nil || len(vectors) == 0 {
 		return nil, err
@@ -46,7 +46,7 @@ func (e *Searcher) similarMeaning(src SimilarSource, n Nearness) ([]loci.Similar
 }
 
 // similarFromHits returns the hits that are near enough and readable, without one memory.
-func similarFromHits(src SimilarSource, n Nearness, hits []query.Hit,
+func similarFromHits(src SimilarSource, n SimilarLimits, hits []query.Hit,
 	except int64) (list []loci.Similarity, err error) {
 	scores := map[int64]float64{}
 	var rowIDs []int64

@@ -31,9 +31,9 @@ func (s *Service) CreateMemory(ctx context.Context, actor *identity.Actor,
 	}
 	hasSecret := slices.ContainsFunc(append(shortTexts(m), m.Title, m.Content),
 		func(text string) bool { return len(secret.Scan(text)) > 0 })
-	var meant []loci.Similarity
+	var neighbors []loci.Similarity
 	if !hasSecret { // else the text may change
-		meant = s.meantAlike(ctx, actor, in, m)
+		neighbors = s.semanticNeighbors(ctx, actor, in, m)
 	}
 	return store.Write(ctx, s.Store, actor, func(tx *store.Tx) (loci.CreatedMemory, error) {
 		prepared := preparedMemory{m, entry, nil}
@@ -53,16 +53,17 @@ func (s *Service) CreateMemory(ctx context.Context, actor *identity.Actor,
 			prepared.memory.Tags = nil
 		}
 		return memorydb.Create(a, loci.NewMemory{Memory: prepared.memory, Routing: routing}, prepared.entry,
-			memorydb.CreatePolicy{OnDuplicate: in.OnDuplicate, ShowSimilar: true, MeantAlike: meant})
+			memorydb.CreatePolicy{OnDuplicate: in.OnDuplicate, ShowSimilar: true, Neighbors: neighbors})
 	})
 }
 
 // similarTimeout is the time for which a create waits for the vector of its text before words alone find similar ones.
 const similarTimeout = 10 * time.Millisecond
 
-// meantAlike returns the memories with nearly the meaning of a new one, if its vector is there in time. It reads them
-// before the transaction, because other writers wait for that. The transaction reports what is wrong with the input.
-func (s *Service) meantAlike(ctx context.Context, actor *identity.Actor, in loci.CreateMemory,
+// semanticNeighbors returns memories near a new one by vector, or none if its vector is not computed in time. It reads
+// them before the transaction, because other writers wait for that. The transaction reports what is wrong with the
+// input.
+func (s *Service) semanticNeighbors(ctx context.Context, actor *identity.Actor, in loci.CreateMemory,
 	m loci.Memory) []loci.Similarity {
 	wait, cancel := context.WithTimeout(ctx, cmp.Or(s.SimilarTimeout, similarTimeout))
 	defer cancel()
@@ -70,12 +71,12 @@ func (s *Service) meantAlike(ctx context.Context, actor *identity.Actor, in loci
 	if v == nil {
 		return nil
 	}
-	list, _ := store.Read(ctx, s.Store, actor, func(tx *store.Tx) ([]loci.Similarity, error) {
+	list, _ := store.Read(ctx, s.Store, actor.WithoutIdempotency(), func(tx *store.Tx) ([]loci.Similarity, error) {
 		src, err := memorydb.SimilarToNew(tx, in.WorkspaceID, in.AtlasID, v)
 		if err != nil {
 			return nil, err
 		}
-		return s.searcher.Similar(src, retrieve.NearNew)
+		return s.searcher.Similar(src, retrieve.SimilarToNew)
 	})
 	return list
 }

@@ -192,9 +192,9 @@ func (s *Service) SimilarMemories(ctx context.Context, actor *identity.Actor,
 	return store.Read(ctx, s.Store, actor, func(tx *store.Tx) (loci.Similar, error) {
 		list, src, err := memorydb.SimilarTo(tx, in.MemoryID)
 		if err == nil {
-			var meant []loci.Similarity
-			meant, err = s.searcher.Similar(src, retrieve.NearStored)
-			list = memorydb.MergeSimilar(list, meant)
+			var neighbors []loci.Similarity
+			neighbors, err = s.searcher.Similar(src, retrieve.SimilarToStored)
+			list = memorydb.MergeSimilar(list, neighbors)
 		}
 		return loci.Similar{Similar: list[:min(len(list), in.Limit.OrDefault())]}, err
 	})

@@ -101,7 +101,7 @@ func ContentHash(content string) int64 {
 type CreatePolicy struct {
 	OnDuplicate loci.OnDuplicate  // "" stores a text again
 	ShowSimilar bool              // finds similar memories, which the answer shows
-	MeantAlike  []loci.Similarity // memories with a similar meaning, which it shows if they are active
+	Neighbors   []loci.Similarity // memories with a similar meaning, which it shows if they are active
 }
 
 // Create stores a memory in the atlas, or returns or changes an existing one by the policy; e is the entry of its text.
@@ -116,7 +116,7 @@ func Create(a *scope.Atlas, m loci.NewMemory, e IndexEntry, p CreatePolicy) (out
 			return out, err
 		}
 		if found {
-			return createVersion(a, h, m, e, p.MeantAlike)
+			return createVersion(a, h, m, e, p.Neighbors)
 		}
 	}
 	if p.OnDuplicate == loci.OnDuplicateReturn {
@@ -136,7 +136,7 @@ func Create(a *scope.Atlas, m loci.NewMemory, e IndexEntry, p CreatePolicy) (out
 	m.DuplicateOf = equal.ID
 	if p.ShowSimilar {
 		var like loci.ID
-		if m.Similar, like, err = FindSimilar(a, m.Content, e, equal.ID, p.MeantAlike); err != nil {
+		if m.Similar, like, err = FindSimilar(a, m.Content, e, equal.ID, p.Neighbors); err != nil {
 			return out, err
 		}
 		if !found && like != "" {
@@ -150,8 +150,8 @@ func Create(a *scope.Atlas, m loci.NewMemory, e IndexEntry, p CreatePolicy) (out
 
 // createVersion stores the text of a source again, as a version of its memory if it differs.
 func createVersion(a *scope.Atlas, h *Memory, m loci.NewMemory, e IndexEntry,
-	meant []loci.Similarity) (out loci.CreatedMemory, err error) {
-	if m.Similar, _, err = FindSimilar(a, m.Content, e, h.current.ID, meant); err != nil {
+	neighbors []loci.Similarity) (out loci.CreatedMemory, err error) {
+	if m.Similar, _, err = FindSimilar(a, m.Content, e, h.current.ID, neighbors); err != nil {
 		return out, err
 	}
 	next, before := m.Memory, h.current.Version

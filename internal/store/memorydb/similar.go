@@ -18,19 +18,16 @@ import (
 	"github.com/loci-memory/loci/internal/store/minhashdb"
 )
 
-// FindSimilar returns the active memories of the workspace with nearly the same text, and those that are meant alike,
+// FindSimilar returns the active memories of the workspace with nearly the same text, and its neighbors by vector,
 // best first, except one. Their texts with the normal form of this one are equal to it: the oldest of these in the
 // atlas is returned too.
 func FindSimilar(a *scope.Atlas, content string, e IndexEntry, except loci.ID,
-	meant []loci.Similarity) (list []loci.Similarity, equal loci.ID, err error) {
+	neighbors []loci.Similarity) (list []loci.Similarity, equal loci.ID, err error) {
 	near, err := similarTexts(scope.Of(a), a.Workspace().RowID(), content, e.bands, except)
 	if err == nil {
-		meant, err = activeOf(a, meant, except)
+		neighbors, err = activeOf(a, neighbors, except)
 	}
-	list = MergeSimilar(near.list, meant)
-	for _, m := range list {
-		scope.Of(a).LinkResponse(m.ID)
-	}
+	list = MergeSimilar(near.list, neighbors)
 	for _, id := range near.equal {
 		if near.atlases[id] == a.RowID() && (equal == "" || id < equal) {
 			equal = id

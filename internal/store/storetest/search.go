@@ -31,8 +31,8 @@ func Similar(tx *store.Tx, id loci.ID) ([]loci.Similarity, error) {
 	if err != nil {
 		return nil, err
 	}
-	meant, err := searcher.Similar(src, retrieve.NearStored)
-	return memorydb.MergeSimilar(list, meant), err
+	neighbors, err := searcher.Similar(src, retrieve.SimilarToStored)
+	return memorydb.MergeSimilar(list, neighbors), err
 }
 
 // SearchKeywords returns the first page of a keyword search.

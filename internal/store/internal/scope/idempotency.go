@@ -40,11 +40,15 @@ func (r *storedResponse) decode(out any) error {
 }
 
 // withoutContent returns a response without the content of its memory, which the store has already: half of a busy
-// database would be copies. No memory has an empty content.
+// database would be copies. No memory has an empty content. It lacks the titles of similar memories too, so that the
+// response outlasts them.
 func withoutContent(out any) any {
 	switch o := out.(type) {
 	case loci.CreatedMemory:
-		o.Memory.Content = ""
+		o.Memory.Content, o.Memory.Similar = "", slices.Clone(o.Memory.Similar)
+		for i := range o.Memory.Similar {
+			o.Memory.Similar[i].Title = ""
+		}
 		return o
 	case loci.OneMemory:
 		o.Memory.Content = ""
@@ -53,12 +57,16 @@ func withoutContent(out any) any {
 	return out
 }
 
-// restoreContent reverses withoutContent: it reads the content of the version that the response shows.
+// restoreContent reverses withoutContent: it reads the content of the version that the response shows. Similar memories
+// that were deleted meanwhile are left out.
 func (s *Scope) restoreContent(out any) error {
 	var m *loci.Memory
 	switch o := out.(type) {
 	case *loci.CreatedMemory:
 		m = &o.Memory.Memory
+		if err := s.restoreTitles(&o.Memory.Similar); err != nil {
+			return err
+		}
 	case *loci.OneMemory:
 		m = &o.Memory
 	}
@@ -75,6 +83,32 @@ func (s *Scope) restoreContent(out any) error {
 		return fmt.Errorf("store: content of a stored response: %w", err)
 	}
 	return nil
+}
+
+// restoreTitles reads the titles of similar memories.
+func (s *Scope) restoreTitles(list *[]loci.Similarity) error {
+	if len(*list) == 0 {
+		return nil
+	}
+	var ids []loci.ID
+	for _, m := range *list {
+		ids = append(ids, m.ID)
+	}
+	titles := map[loci.ID]string{}
+	err := s.Conn.QueryFew(`SELECT e.id, e.title FROM memories e JOIN atlases a ON a.row_id = e.atlas
+		AND a.workspace IS NOT NULL WHERE e.id IN (SELECT list.value FROM `+fmt.Sprintf(s.Conn.Dialect.StringRows, 1)+`)`,
+		[]any{sqldb.EncodeStrings(ids)}, func(r sqldb.Row) error {
+			var id loci.ID
+			var title string
+			err := r.Scan(&id, &title)
+			titles[id] = title
+			return err
+		})
+	*list = slices.DeleteFunc(*list, func(m loci.Similarity) bool { _, ok := titles[m.ID]; return !ok })
+	for i := range *list {
+		(*list)[i].Title = titles[(*list)[i].ID]
+	}
+	return err
 }
 
 // ContentAt returns the content of a version of a memory. It is a prefix of the content of the next version that stores
