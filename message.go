@@ -228,7 +228,7 @@ func (e AgentEvent) Messages() (list []Message) {
 // A RecordKind is the kind of a record of a workspace.
 type RecordKind string
 
-// The kinds of records whose changes are told.
+// The kinds of records whose changes account.events reports.
 const (
 	KindMemory     RecordKind = "memory"
 	KindAtlas      RecordKind = "atlas"

@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"sync"
@@ -17,6 +18,8 @@ type ChangeSource interface {
 	Last(ctx context.Context, limit int) ([]int64, error)
 	// After returns the numbers of the changes after one, and those among missing.
 	After(ctx context.Context, number int64, missing []int64) ([]int64, error)
+	// Watched returns those of the changes that are in workspaces of the users, by user.
+	Watched(ctx context.Context, numbers []int64, users []loci.ID) (map[loci.ID][]int64, error)
 	// Ended returns those of the credentials that have ended.
 	Ended(ctx context.Context, credentials []loci.ID) ([]loci.ID, error)
 }
@@ -26,12 +29,12 @@ const (
 	gatherTime = 100 * time.Millisecond
 	// maxMissing bounds the numbers that a look expects, and missingTime how long: a transaction with a lower number
 	// commits later, or was rolled back.
-	maxMissing, missingTime = 1000, 30 * time.Second
+	maxMissing, missingTime = 8192, 30 * time.Second
 	// maxPending is the number of changes that a stream may be behind.
 	maxPending = 4096
 )
 
-// Changes wakes the streams that tell which records have changed.
+// Changes wakes the streams of account.events.
 type Changes struct {
 	source ChangeSource
 
@@ -54,22 +57,25 @@ func NewChanges(s ChangeSource) *Changes {
 
 // A ChangeStream is one stream of a credential.
 type ChangeStream struct {
+	user         loci.ID
 	credential   loci.ID
 	pending      []int64 // with the lock of Changes
+	lost         bool    // there were too many
 	woken, ended chan struct{}
 	end          func()
 	Close        func() // removes the stream; it may be called more than once
 	changes      *Changes
 }
 
-// Subscribe adds a stream of a credential. It gets the changes that are committed from now on.
-func (c *Changes) Subscribe(ctx context.Context, credential loci.ID) (*ChangeStream, error) {
+// Subscribe adds a stream of a user with a credential. It gets the changes that are committed from now on.
+func (c *Changes) Subscribe(ctx context.Context, user, credential loci.ID) (*ChangeStream, error) {
 	c.look.Lock()
 	defer c.look.Unlock()
 	if err := c.read(ctx); err != nil {
 		return nil, err
 	}
-	s := &ChangeStream{credential: credential, woken: make(chan struct{}, 1), ended: make(chan struct{}), changes: c}
+	s := &ChangeStream{user: user, credential: credential, woken: make(chan struct{}, 1), ended: make(chan struct{}),
+		changes: c}
 	s.end = sync.OnceFunc(func() { close(s.ended) })
 	s.Close = func() {
 		c.mu.Lock()
@@ -112,10 +118,7 @@ func (c *Changes) Look(ctx context.Context) error {
 	}
 	c.look.Lock()
 	defer c.look.Unlock()
-	if err := c.read(ctx); err != nil {
-		return err
-	}
-	return c.check(ctx)
+	return errors.Join(c.read(ctx), c.check(ctx))
 }
 
 // read reads the new changes. Without streams it only finds the last one.
@@ -135,9 +138,16 @@ func (c *Changes) read(ctx context.Context) error {
 		return nil
 	}
 	c.mu.Lock()
-	last, missing := c.last, slices.Collect(maps.Keys(c.missing))
+	last, missing, users := c.last, slices.Collect(maps.Keys(c.missing)), map[loci.ID]bool{}
+	for s := range c.streams {
+		users[s.user] = true
+	}
 	c.mu.Unlock()
 	numbers, err := c.source.After(ctx, last, missing)
+	if err != nil || len(numbers) == 0 {
+		return err
+	}
+	watched, err := c.source.Watched(ctx, numbers, slices.Collect(maps.Keys(users)))
 	if err != nil {
 		return err
 	}
@@ -145,7 +155,7 @@ func (c *Changes) read(ctx context.Context) error {
 	defer c.mu.Unlock()
 	c.note(numbers)
 	for s := range c.streams {
-		s.add(numbers)
+		s.add(watched[s.user])
 	}
 	return nil
 }
@@ -180,6 +190,11 @@ func (c *Changes) check(ctx context.Context) error {
 		return nil
 	}
 	ended, err := c.source.Ended(ctx, slices.Collect(maps.Keys(of)))
+	if err != nil {
+		c.mu.Lock()
+		c.checked = time.Time{} // they are checked again in the next round
+		c.mu.Unlock()
+	}
 	for _, id := range ended {
 		for _, s := range of[id] {
 			s.end()
@@ -193,7 +208,9 @@ func (s *ChangeStream) add(numbers []int64) {
 	if len(numbers) == 0 {
 		return
 	}
-	if len(s.pending) <= maxPending {
+	if s.lost = s.lost || len(s.pending)+len(numbers) > maxPending; s.lost {
+		s.pending = nil
+	} else {
 		s.pending = append(s.pending, numbers...)
 	}
 	select {
@@ -208,10 +225,11 @@ func (s *ChangeStream) Woken() <-chan struct{} { return s.woken }
 // Ended is closed when the credential has ended.
 func (s *ChangeStream) Ended() <-chan struct{} { return s.ended }
 
-// Take returns the numbers of the changes since the last call. It is false if there were too many to tell.
+// Take returns the numbers of the changes since the last call. It returns false if the stream
+// has fallen behind by more than maxPending.
 func (s *ChangeStream) Take() (numbers []int64, ok bool) {
 	s.changes.mu.Lock()
 	defer s.changes.mu.Unlock()
 	numbers, s.pending = s.pending, nil
-	return numbers, len(numbers) <= maxPending
+	return numbers, !s.lost
 }

@@ -29,6 +29,17 @@ func (f *fakeChanges) After(_ context.Context, number int64, missing []int64) (l
 	return list, nil
 }
 
+// Watched has all changes for all users but "other".
+func (f *fakeChanges) Watched(_ context.Context, numbers []int64, users []loci.ID) (map[loci.ID][]int64, error) {
+	of := map[loci.ID][]int64{}
+	for _, u := range users {
+		if u != "other" {
+			of[u] = numbers
+		}
+	}
+	return of, nil
+}
+
 func (f *fakeChanges) Ended(context.Context, []loci.ID) ([]loci.ID, error) { return f.ended, nil }
 
 // TestStreamsGetEachLaterChangeOnce commits changes in another order than that of their numbers.
@@ -37,7 +48,7 @@ func TestStreamsGetEachLaterChangeOnce(t *testing.T) {
 	f := &fakeChanges{committed: []int64{4990, 5000}}
 	c := NewChanges(f)
 	var got [2][]int64
-	streams := []*ChangeStream{testenv.Must(c.Subscribe(t.Context(), "a"))(t)}
+	streams := []*ChangeStream{testenv.Must(c.Subscribe(t.Context(), "ann", "a"))(t)}
 	for _, round := range [][]int64{{5003, 4995}, {5001}, {}, {5002, 5004}} {
 		f.committed = append(f.committed, round...)
 		testenv.NoError(t, c.Look(t.Context()))
@@ -47,7 +58,7 @@ func TestStreamsGetEachLaterChangeOnce(t *testing.T) {
 			got[i] = append(got[i], numbers...)
 		}
 		if len(streams) == 1 {
-			streams = append(streams, testenv.Must(c.Subscribe(t.Context(), "b"))(t))
+			streams = append(streams, testenv.Must(c.Subscribe(t.Context(), "ann", "b"))(t))
 		}
 	}
 	testenv.EqualSlices(t, got[0], []int64{4995, 5003, 5001, 5002, 5004})
@@ -63,7 +74,9 @@ func TestChangeStreamsEnd(t *testing.T) {
 	t.Parallel()
 	f := &fakeChanges{ended: []loci.ID{"gone"}}
 	c := NewChanges(f)
-	gone, stays := testenv.Must(c.Subscribe(t.Context(), "gone"))(t), testenv.Must(c.Subscribe(t.Context(), "stays"))(t)
+	gone, stays := testenv.Must(c.Subscribe(t.Context(), "ann", "gone"))(t),
+		testenv.Must(c.Subscribe(t.Context(), "ann", "stays"))(t)
+	other := testenv.Must(c.Subscribe(t.Context(), "other", "another"))(t)
 	testenv.NoError(t, c.Look(t.Context()))
 	<-gone.Ended()
 	select {
@@ -86,5 +99,8 @@ func TestChangeStreamsEnd(t *testing.T) {
 	}
 	if numbers, ok := stays.Take(); ok {
 		t.Errorf("a stream that is behind goes on after %d changes", len(numbers))
+	}
+	if numbers, ok := other.Take(); !ok || numbers != nil {
+		t.Errorf("a stream of another user has %d changes", len(numbers))
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/loci-memory/loci"
 )
@@ -21,10 +22,11 @@ type change struct {
 // MarshalJSON returns the pair for Dialect.PairRows.
 func (c change) MarshalJSON() ([]byte, error) { return json.Marshal([]any{c.record, c.workspace}) }
 
-// NoteChange stores with the transaction that it has changed a record in a workspace. The streams of the members tell
-// it.
-func (t *Tx) NoteChange(kind loci.RecordKind, workspace int64, id loci.ID) {
-	if c := (change{string(kind) + " " + string(id), workspace}); !slices.Contains(t.changes, c) {
+// NoteChange records that the transaction changes a record of a workspace. Streams report it after the commit.
+// With a user, other members than managers get no report.
+func (t *Tx) NoteChange(kind loci.RecordKind, workspace int64, id, user loci.ID) {
+	record := strings.TrimSpace(string(kind) + " " + string(id) + " " + string(user))
+	if c := (change{record, workspace}); !slices.Contains(t.changes, c) {
 		t.changes = append(t.changes, c)
 	}
 }

@@ -217,8 +217,8 @@ func (t *Table) Check(tx *Tx, after []any, limit int) (wrong []WrongRow, last []
 	return wrong, last, err
 }
 
-// DeleteStray deletes a wrong row, if a row to which it refers is still not there.
-func (t *Table) DeleteStray(tx *Tx, row WrongRow) error {
+// DeleteOrphan deletes a wrong row, if a row to which it refers is still not there.
+func (t *Table) DeleteOrphan(tx *Tx, row WrongRow) error {
 	lost, places := make([]string, len(t.References)), make([]string, len(row.key))
 	for i, r := range t.References {
 		lost[i] = t.lostKey(r)

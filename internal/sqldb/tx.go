@@ -118,7 +118,7 @@ func (t *Tx) OnCommit(f func()) { t.onCommit = append(t.onCommit, f) }
 
 // Attempt runs f in a savepoint. An error that isRefusal accepts undoes f and is the refusal: the transaction goes on.
 func (t *Tx) Attempt(isRefusal func(error) bool, f func() error) (refusal, err error) {
-	registered := len(t.onCommit)
+	registered, noted := len(t.onCommit), len(t.changes)
 	if _, err := t.Exec(`SAVEPOINT attempt`); err != nil {
 		return nil, err
 	}
@@ -126,7 +126,7 @@ func (t *Tx) Attempt(isRefusal func(error) bool, f func() error) (refusal, err e
 		if !isRefusal(err) {
 			return nil, err
 		}
-		refusal, t.onCommit = err, t.onCommit[:registered]
+		refusal, t.onCommit, t.changes = err, t.onCommit[:registered], t.changes[:noted]
 		if _, err := t.Exec(`ROLLBACK TO SAVEPOINT attempt`); err != nil {
 			return nil, err
 		}

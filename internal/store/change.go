@@ -7,10 +7,11 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/store/accountdb"
 	"github.com/loci-memory/loci/internal/store/internal/scope"
 )
 
-// Changes tells which changes of records are new. It covers all workspaces of the database.
+// Changes reads the numbers of the changes in all workspaces.
 type Changes struct{ base *scope.Base }
 
 // Changes returns the changes of the database.
@@ -38,6 +39,25 @@ func (c Changes) numbers(ctx context.Context, condition string, args ...any) (li
 	})
 }
 
+// Watched returns those of the changes that are in workspaces of the users, by user.
+func (c Changes) Watched(ctx context.Context, numbers []int64, users []loci.ID) (map[loci.ID][]int64, error) {
+	type watched = map[loci.ID][]int64
+	return sqldb.SystemRead(ctx, c.base.DB, "read whose changes are new", func(t *sqldb.Tx) (watched, error) {
+		of := watched{}
+		err := t.Query(`SELECT m.user_id, c.row_id FROM changes c JOIN members m ON m.workspace = c.workspace
+			JOIN `+fmt.Sprintf(t.Dialect.StringRows, 2)+` ON list.value = m.user_id
+			WHERE `+fmt.Sprintf(t.Dialect.InList, "c.row_id", 1)+` ORDER BY c.row_id`,
+			[]any{sqldb.EncodeInts(numbers), sqldb.EncodeStrings(users)}, func(r sqldb.Row) error {
+				var user loci.ID
+				var number int64
+				err := r.Scan(&user, &number)
+				of[user] = append(of[user], number)
+				return err
+			})
+		return of, err
+	})
+}
+
 // Ended returns those of the credentials that have ended: they were revoked or have expired, or their user is disabled.
 func (c Changes) Ended(ctx context.Context, credentials []loci.ID) (ended []loci.ID, err error) {
 	return sqldb.SystemRead(ctx, c.base.DB, "read the credentials of streams", func(t *sqldb.Tx) ([]loci.ID, error) {
@@ -45,10 +65,12 @@ func (c Changes) Ended(ctx context.Context, credentials []loci.ID) (ended []loci
 			WHERE NOT EXISTS (SELECT 1 FROM api_keys k JOIN users u ON u.id = k.user_id
 				WHERE k.id = list.value AND k.revoked_at = 0 AND NOT u.disabled)
 			AND NOT EXISTS (SELECT 1 FROM sign_ins s JOIN users u ON u.id = s.user_id
-				WHERE s.id = list.value AND NOT u.disabled)
+				WHERE s.id = list.value AND s.used_at > ?3 AND s.created_at > ?4 AND NOT u.disabled)
 			AND NOT EXISTS (SELECT 1 FROM grants g JOIN users u ON u.id = g.user_id
 				WHERE g.id = list.value AND g.expires_at > ?2 AND NOT u.disabled)`,
-			[]any{sqldb.EncodeStrings(credentials), t.Now}, func(r sqldb.Row) error {
+			[]any{sqldb.EncodeStrings(credentials), t.Now,
+				t.Now - loci.Time(accountdb.SignInIdleTimeout.Microseconds()),
+				t.Now - loci.Time(accountdb.SignInMaxAge.Microseconds())}, func(r sqldb.Row) error {
 				var id loci.ID
 				err := r.Scan(&id)
 				ended = append(ended, id)
@@ -58,16 +80,20 @@ func (c Changes) Ended(ctx context.Context, credentials []loci.ID) (ended []loci
 	})
 }
 
-// ChangeEvents returns the events of numbered changes in the workspaces that the actor reaches now.
+// ChangeEvents returns the events of numbered changes in the workspaces that the actor reaches now. A member gets none
+// of the sessions and candidates of others, and of invitations, which managers alone can read.
 func (t *Tx) ChangeEvents(numbers []int64) (list []loci.ChangeEvent, err error) {
-	err = t.in.Query(`SELECT c.record, w.id FROM changes c`+t.in.MembershipJoin("c.workspace")+`WHERE `+
+	err = t.in.Query(`SELECT c.record, w.id, m.role FROM changes c`+t.in.MembershipJoin("c.workspace")+`WHERE `+
 		fmt.Sprintf(t.in.Conn.Dialect.InList, "c.row_id", 2)+` ORDER BY c.row_id`, []any{sqldb.EncodeInts(numbers)},
 		func(r sqldb.Row) error {
-			e, record := loci.NewChangeEvent(loci.EventChanged), ""
-			err := r.Scan(&record, &e.WorkspaceID)
+			e, record, role := loci.NewChangeEvent(loci.EventChanged), "", loci.Role("")
+			err := r.Scan(&record, &e.WorkspaceID, &role)
 			kind, id, _ := strings.Cut(record, " ")
+			id, user, _ := strings.Cut(id, " ")
 			e.What, e.ID = loci.RecordKind(kind), loci.ID(id)
-			list = append(list, e)
+			if role.AtLeast(loci.RoleAdmin) || user == "" || user == string(t.in.Actor.UserID) {
+				list = append(list, e)
+			}
 			return err
 		})
 	return list, err

@@ -40,7 +40,7 @@ func (w *Workspace) Invite(
 	i = loci.Invitation{ID: loci.NewID(t.in.Conn.Now.Std()), WorkspaceID: w.ID(), WorkspaceName: w.Name(),
 		Email: string(e), Role: role, Status: loci.InvitationPending, InvitedBy: t.in.Actor.UserID,
 		ExpiresAt: t.in.Conn.Now + loci.Time(life.Microseconds()), CreatedAt: t.in.Conn.Now, UpdatedAt: t.in.Conn.Now}
-	w.NoteChange(loci.KindInvitation, i.ID)
+	t.in.Conn.NoteChange(loci.KindInvitation, w.RowID(), i.ID, t.in.Actor.UserID)
 	_, err = t.in.Exec(`INSERT INTO invitations
 		(id, workspace, email, email_folded, role, status, invited_by, expires_at, created_at, updated_at)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9)`,
@@ -134,7 +134,7 @@ func (t *Tx) endInvitation(workspace int64, id loci.ID, status loci.InvitationSt
 	if _, err := t.in.Exec(`DELETE FROM tokens WHERE invitation = ?1`, id); err != nil {
 		return err
 	}
-	t.in.Conn.NoteChange(loci.KindInvitation, workspace, id)
+	t.in.Conn.NoteChange(loci.KindInvitation, workspace, id, t.in.Actor.UserID)
 	_, err := t.in.Exec(`UPDATE invitations SET status = ?2, updated_at = ?3 WHERE id = ?1`, id, status, t.in.Conn.Now)
 	return err
 }
@@ -288,7 +288,7 @@ func (i *IncomingInvitation) Respond(accept bool) (loci.Invitation, error) {
 			i.t.in.Actor.UserID, i.workspace, i.record.Role, i.t.in.Conn.Now); err != nil {
 			return i.record, err
 		}
-		i.t.in.Conn.NoteChange(loci.KindMember, i.workspace, i.t.in.Actor.UserID)
+		i.t.in.Conn.NoteChange(loci.KindMember, i.workspace, i.t.in.Actor.UserID, "")
 	}
 	if !i.verified {
 		if err := i.t.in.Accounts().MarkVerified(i.t.in.Actor.UserID); err != nil {

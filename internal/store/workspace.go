@@ -138,7 +138,7 @@ func (t *Tx) addWorkspace(name string, owner loci.ID, personal bool) (rowID int6
 	if err != nil {
 		return 0, err
 	}
-	t.in.Conn.NoteChange(loci.KindWorkspace, rowID, id)
+	t.in.Conn.NoteChange(loci.KindWorkspace, rowID, id, "")
 	if _, err = t.in.Exec(`INSERT INTO keyword_indexes (workspace, version, analyzer) VALUES (?1, 0, ?2)`, rowID,
 		analysis.Version); err != nil {
 		return 0, err

@@ -11,13 +11,13 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 )
 
-// Changes returns the changes that streams tell.
+// Changes returns the streams of changes of this server.
 func (s *Service) Changes() *dispatch.Changes { return s.changes }
 
 // ListenAccount streams the changes in the workspaces of the actor from now on.
 func (s *Service) ListenAccount(ctx context.Context, actor *identity.Actor, _ loci.Empty) (
 	iter.Seq2[loci.ChangeEvent, error], error) {
-	sub, err := s.changes.Subscribe(ctx, actor.CredentialID)
+	sub, err := s.changes.Subscribe(ctx, actor.UserID, actor.CredentialID)
 	if err != nil {
 		return nil, err
 	}
@@ -57,6 +57,11 @@ func (s *Service) sendChanges(ctx context.Context, actor *identity.Actor, sub *d
 		return false
 	}
 	for _, e := range list {
+		select {
+		case <-sub.Ended(): // nothing more is sent
+			return true
+		default:
+		}
 		if !yield(e, nil) {
 			return false
 		}

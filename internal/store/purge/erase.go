@@ -95,8 +95,7 @@ func (p *Purger) eraseTarget(t *sqldb.Tx, g target) error {
 	if err := p.eraseAttachments(t, g.workspace); err != nil {
 		return err
 	}
-	if err := run(`DELETE FROM changes WHERE workspace = ?1 OR record = ?2`, g.workspace,
-		string(loci.KindMember)+" "+string(g.user)); err != nil {
+	if err := run(`DELETE FROM changes WHERE workspace = ?1 OR record LIKE ?2`, g.workspace, "% "+g.user); err != nil {
 		return err
 	}
 	if err := run(`DELETE FROM workspaces WHERE row_id = ?1`, g.workspace); err != nil {
@@ -139,6 +138,9 @@ func (p *Purger) eraseMemory(t *sqldb.Tx, g target) error {
 		return err
 	}
 	if err := memorydb.DeleteAttachments(t, p.jobs, `memory = ?1`, g.memory); err != nil {
+		return err
+	}
+	if _, err := t.Exec(`DELETE FROM changes WHERE record = ?1`, string(loci.KindMemory)+" "+string(g.memoryID)); err != nil {
 		return err
 	}
 	_, err := t.Exec(`UPDATE atlases SET

@@ -102,7 +102,7 @@ func (s *Session) AddCandidate(c loci.Candidate, action loci.SessionAction) (loc
 		t.Now, c.UnitID, c.TitleDerived); err != nil {
 		return c, err
 	}
-	s.atlas.Workspace().NoteChange(loci.KindCandidate, c.ID)
+	s.noteChange(loci.KindCandidate, c.ID)
 	s.Counts.Candidates++
 	s.Counts.Pending++
 	if err := s.Step(loci.HistoryStep{Action: action, CandidateID: c.ID, EventID: c.SourceEventID}); err != nil {
@@ -124,7 +124,7 @@ func (s *Session) EditCandidate(c loci.Candidate) (loci.Candidate, error) {
 		c.UpdatedAt); err != nil {
 		return c, err
 	}
-	s.atlas.Workspace().NoteChange(loci.KindCandidate, c.ID)
+	s.noteChange(loci.KindCandidate, c.ID)
 	return c, s.SaveStep(loci.HistoryStep{Action: loci.ActionUpdated, CandidateID: c.ID, EventID: c.SourceEventID})
 }
 
@@ -141,7 +141,7 @@ func (s *Session) SetCandidate(was loci.Candidate, status loci.CandidateStatus, 
 		updated_at = ?4 WHERE id = ?1`, c.ID, c.Status, c.MemoryID, c.UpdatedAt, c.Replaces); err != nil {
 		return c, err
 	}
-	s.atlas.Workspace().NoteChange(loci.KindCandidate, c.ID)
+	s.noteChange(loci.KindCandidate, c.ID)
 	if was.Status == loci.CandidatePending {
 		s.Counts.Pending--
 	}

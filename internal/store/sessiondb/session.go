@@ -114,10 +114,15 @@ func (s *Session) Apply(c Change) error {
 	return s.Save()
 }
 
+// noteChange records a change of the session or of one of its candidates.
+func (s *Session) noteChange(kind loci.RecordKind, id loci.ID) {
+	s.in.Conn.NoteChange(kind, s.atlas.Workspace().RowID(), id, s.UserID)
+}
+
 // Save writes the counters, the title, whether the session ends, and the time of the last change.
 func (s *Session) Save() error {
 	n := s.Counts
-	s.atlas.Workspace().NoteChange(loci.KindSession, s.ID)
+	s.noteChange(loci.KindSession, s.ID)
 	s.UpdatedAt = max(s.in.Conn.Now, s.UpdatedAt+1)
 	_, err := s.in.Conn.Exec(`UPDATE sessions SET candidates = ?2, pending = ?3, checkpoints = ?4, units = ?5, events = ?6,
 		steps = ?7, audits = ?8, compilations = ?9, redactions = ?10, updated_at = ?11, title = ?12,
@@ -137,7 +142,7 @@ func (s *Session) SetMemory(id loci.ID) error {
 
 // MarkDeleted hides the session, and its candidates from later extraction. Erase erases the rows.
 func (s *Session) MarkDeleted() error {
-	s.atlas.Workspace().NoteChange(loci.KindSession, s.ID)
+	s.noteChange(loci.KindSession, s.ID)
 	if _, err := s.in.Conn.Exec(`UPDATE candidates SET user_id = '' WHERE session = ?1`, s.rowID); err != nil {
 		return err
 	}

@@ -90,7 +90,7 @@ func (a *Atlas) Accept(p Purpose) error {
 func (s *Scope) AddAtlas(workspace int64, a loci.Atlas) (loci.Atlas, error) {
 	a.ID, a.CreatedAt, a.UpdatedAt, a.Status = loci.NewID(s.Conn.Now.Std()), s.Conn.Now, s.Conn.Now,
 		loci.ContainerActive
-	s.Conn.NoteChange(loci.KindAtlas, workspace, a.ID)
+	s.Conn.NoteChange(loci.KindAtlas, workspace, a.ID, "")
 	_, err := s.Exec(
 		`INSERT INTO atlases (id, workspace, name, keywords, description, inbox, archived, memories, bytes,
 			created_at, updated_at)
@@ -155,7 +155,7 @@ func (a *Atlas) Update(change func(*loci.Atlas)) (loci.Atlas, error) {
 	return a.Record()
 }
 
-// NoteChange tells that the atlas has changed.
+// NoteChange records a change of the atlas.
 func (a *Atlas) NoteChange() { a.workspace.NoteChange(loci.KindAtlas, a.id) }
 
 // SetArchived archives or restores an atlas of an active workspace, as an admin.

@@ -56,9 +56,9 @@ func (w *Workspace) Name() string { return w.name }
 // Role returns the role of the actor.
 func (w *Workspace) Role() loci.Role { return w.role }
 
-// NoteChange tells that a record of the workspace has changed.
+// NoteChange records a change of a record of the workspace.
 func (w *Workspace) NoteChange(kind loci.RecordKind, id loci.ID) {
-	w.scope.Conn.NoteChange(kind, w.rowID, id)
+	w.scope.Conn.NoteChange(kind, w.rowID, id, "")
 }
 
 // IsPersonal reports whether the workspace belongs to its user alone.
