@@ -25,8 +25,8 @@ type limiter struct {
 	attachments, owners, networks *limit.Shares[limit.Key]
 }
 
-// newLimiter returns a limiter of transfers, of which one owner has a share, and one network two: an address proves no
-// user. 0 is unbounded.
+// newLimiter returns a limiter of transfers: one owner has a share, one network two, because an address may serve
+// several users. 0 is unbounded.
 func newLimiter(transfers int) limiter {
 	if transfers == 0 {
 		transfers = math.MaxInt
@@ -44,7 +44,7 @@ func (l limiter) begin(attachment, owner loci.ID, network limit.Key, stop func()
 	for _, x := range []struct {
 		of  *limit.Shares[limit.Key]
 		key limit.Key
-	}{{l.attachments, limit.User(attachment)}, {l.owners, limit.User(owner)}, {l.networks, network}} {
+	}{{l.networks, network}, {l.owners, limit.User(owner)}, {l.attachments, limit.User(attachment)}} {
 		h := x.of.TryAdd(x.key, stallTimeout, stop)
 		if h == nil {
 			t.end()

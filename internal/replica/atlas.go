@@ -115,7 +115,9 @@ func (r *run) targetAtlas(ctx context.Context, to *side, id loci.ID) (loci.ID, e
 		if fatal(t.err) {
 			return "", t.err
 		}
-		r.targets[id] = t
+		if t.id != "" || t.err != nil { // a create may make the Inbox
+			r.targets[id] = t
+		}
 	}
 	return t.id, t.err
 }

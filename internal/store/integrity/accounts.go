@@ -22,11 +22,13 @@ type accountColumn struct {
 // ownerCondition is that of the user whose personal workspace this is.
 const ownerCondition = ` id = (SELECT w.personal_of FROM workspaces w WHERE w.row_id = ?1) `
 
+// lastBenefit is the end of the benefits of a user. A later end of the plan is that of a benefit whose row is lost.
+const lastBenefit = ` COALESCE((SELECT max(b.expires_at) FROM benefits b WHERE b.user_id = users.id), 0) `
+
 var accountColumns = []accountColumn{
 	{"users", "email_folded", "id", ownerCondition, "email", foldAddress,
 		` NOT EXISTS (SELECT 1 FROM users o WHERE o.email_folded = ?3) `},
-	{"users", "pro_until", "id", ownerCondition,
-		`COALESCE((SELECT max(b.expires_at) FROM benefits b WHERE b.user_id = users.id), 0)`, parseTime, ` TRUE `},
+	{"users", "pro_until", "id", ownerCondition + `AND pro_until < ` + lastBenefit, lastBenefit, parseTime, ` TRUE `},
 	{"invitations", "email_folded", "id", ` workspace = ?1 `, "email", foldAddress, ` TRUE `},
 	{"grant_workspaces", "user_id", "grant_id", ` workspace = ?1 `, `COALESCE((SELECT g.user_id FROM grants g
 		JOIN members m ON m.user_id = g.user_id AND m.workspace = grant_workspaces.workspace

@@ -102,7 +102,7 @@ type Options struct {
 	Objects Objects // of attachments; nil checks none
 
 	damaged map[string]bool             // tables with damaged, unreadable or lost rows, as the check has found them
-	strays  map[string][]sqldb.WrongRow // derived rows that refer to rows that are not there, by table
+	orphans map[string][]sqldb.WrongRow // derived rows that refer to rows that are not there, by table
 }
 
 // Inconsistencies that samples and starts found in this process, by kind, and those of them that only a backup can
@@ -148,7 +148,7 @@ func (c *Checker) Check(ctx context.Context, o Options) (sum Report, err error) 
 			o.Progress(checked)
 		}
 	}
-	o.damaged, o.strays = map[string]bool{}, map[string][]sqldb.WrongRow{}
+	o.damaged, o.orphans = map[string]bool{}, map[string][]sqldb.WrongRow{}
 	if err = c.checkRows(ctx, &sum, o); err == nil {
 		err = c.checkStructure(ctx, &sum, o)
 	}
@@ -174,7 +174,7 @@ func (c *Checker) Check(ctx context.Context, o Options) (sum Report, err error) 
 		}
 	}
 	if err == nil {
-		err = c.reportUnreadable(c.checkStrays(ctx, &sum, o), &sum, "derived rows cannot be read")
+		err = c.reportUnreadable(c.checkOrphans(ctx, &sum, o), &sum, "derived rows cannot be read")
 	}
 	if err == nil && o.Objects != nil {
 		err = c.checkObjects(ctx, &sum, o, progress)

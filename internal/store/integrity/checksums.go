@@ -60,7 +60,7 @@ func (c *Checker) compareRows(ctx context.Context, table string, after []any, si
 	for _, row := range r.wrong {
 		if !sqldb.Tables()[table].HasChecksums() || row.IsDamaged && Tables[table].Class == Derived {
 			if len(row.Lost) > 0 {
-				o.strays[table] = append(o.strays[table], row)
+				o.orphans[table] = append(o.orphans[table], row)
 			}
 			continue
 		}
@@ -89,12 +89,12 @@ func lostText(table string, row sqldb.WrongRow, lost sqldb.LostRow) string {
 		lost.Table)
 }
 
-// checkStrays reports the rows of derived tables that refer to rows that are not there. A checksum proves no such
+// checkOrphans reports the rows of derived tables that refer to rows that are not there. A checksum proves no such
 // reference, so it may be the damage itself, and no row is lost. A repair deletes them: the data of the rows that are
 // there are rebuilt.
-func (c *Checker) checkStrays(ctx context.Context, sum *Report, o Options) (err error) {
-	for _, table := range slices.Sorted(maps.Keys(o.strays)) {
-		for _, row := range o.strays[table] {
+func (c *Checker) checkOrphans(ctx context.Context, sum *Report, o Options) (err error) {
+	for _, table := range slices.Sorted(maps.Keys(o.orphans)) {
+		for _, row := range o.orphans[table] {
 			lost := row.Lost[0]
 			f := Inconsistency{Kind: cmp.Or(Tables[table].Kind, InconsistentRows), ID: cmp.Or(row.ID, table),
 				Detail: lostText(table, row, lost), derived: true}
@@ -103,7 +103,7 @@ func (c *Checker) checkStrays(ctx context.Context, sum *Report, o Options) (err 
 				continue
 			}
 			err = errors.Join(err, c.repairUnowned(sum, o, f, "deleted it", func() error {
-				return c.repair(ctx, func(t *sqldb.Tx) error { return sqldb.Tables()[table].DeleteStray(t, row) })
+				return c.repair(ctx, func(t *sqldb.Tx) error { return sqldb.Tables()[table].DeleteOrphan(t, row) })
 			}))
 		}
 	}
@@ -115,11 +115,11 @@ func (c *Checker) checkStrays(ctx context.Context, sum *Report, o Options) (err 
 func (c *Checker) sampleRows(ctx context.Context, size int, sum *Report) (err error) {
 	c.sampling.Lock()
 	defer c.sampling.Unlock()
-	o := Options{damaged: map[string]bool{}, strays: map[string][]sqldb.WrongRow{}}
+	o := Options{damaged: map[string]bool{}, orphans: map[string][]sqldb.WrongRow{}}
 	for _, name := range comparedTables {
 		if c.sampled[name], err = c.compareRows(ctx, name, c.sampled[name], size, sum, o); err != nil {
 			return err
 		}
 	}
-	return c.checkStrays(ctx, sum, o)
+	return c.checkOrphans(ctx, sum, o)
 }

@@ -136,7 +136,7 @@ func (w *workspaceCheck) readSegment(id int64, logged []int64) error {
 func (w *workspaceCheck) addDocument(memory int64, digest uint64) {
 	i, ok := slices.BinarySearch(w.rowIDs, memory)
 	if !ok {
-		w.gone = append(w.gone, goneDocument{memory, digest})
+		w.gone = append(w.gone, orphanDocument{memory, digest})
 		w.differ(InconsistentIndex, "the index holds a document of row %d, which is gone", memory)
 		return
 	}

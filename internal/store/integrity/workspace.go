@@ -27,7 +27,7 @@ type workspaceCheck struct {
 	unreadable map[int64]string // reasons, by memory
 	deleted    map[int64]bool   // memories of deleted atlases
 	damaged    map[string]bool  // tables with damaged or lost rows
-	gone       []goneDocument   // of memories that the index names, and that have no row
+	gone       []orphanDocument // of memories that the index names, and that have no row
 	misplaced  map[uint64]bool  // digests of the documents that memories lack in the index
 	countsMore bool             // an atlas counts more memories than it has
 	lost       bool             // memories are lost: both index and counters, or other rows, know more
@@ -69,8 +69,8 @@ func (w *workspaceCheck) check(t *sqldb.Tx) error {
 	})
 }
 
-// A goneDocument is one in the index of a memory without a row.
-type goneDocument struct {
+// A orphanDocument is one in the index of a memory without a row.
+type orphanDocument struct {
 	memory int64
 	digest uint64
 }
