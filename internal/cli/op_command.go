@@ -58,7 +58,7 @@ func (p *program) opCommand(o *op.Op, verb string, f *opflags.Set) *cobra.Comman
 				return err
 			}
 			inputs, err := f.Inputs(args, p)
-			if loci.Is(err, loci.CodeInvalidQuery) {
+			if err != nil && f.Malformed() {
 				return inputError{err, f.Hint()}
 			}
 			if err != nil {

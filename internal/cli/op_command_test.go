@@ -140,9 +140,9 @@ func TestInvalidFlagValueReturnsOperationError(t *testing.T) {
 		"2 type must be one of fact":   {"memory", "create", "--content", "x", "--type", "Fact"},
 		"2 mode must be one of auto":   {"memory", "search", "x", "--mode", "fast"},
 		"2 accept must be a boolean":   {"invitation", "respond", "i", "--accept=maybe", "--confirm"},
-		"2 content must not be empty":  {"memory", "create", "--content", ""},
+		"1 content must not be empty":  {"memory", "create", "--content", ""},
 		"2 limit must be at most":      {"memory", "list", "--limit", "1000"},
-		"2 not valid UTF-8":            {"memory", "create", "--content", "a\xff"},
+		"1 not valid UTF-8":            {"memory", "create", "--content", "a\xff"},
 		"2 rules must be a list":       {"toy-box", "sort", "--rules", "{}"},
 		"2 at least one field to chan": {"atlas", "update", "a"},
 	} {

@@ -228,6 +228,21 @@ func (s *spec) usage() string {
 	return s.Description + " (" + values + ")"
 }
 
+// Malformed reports whether the last input is invalid with any texts: a required flag is missing, or a value has
+// another type or is out of its bounds. The operation judges the texts.
+func (f *Set) Malformed() bool {
+	plain := &Set{op: f.op}
+	for _, s := range append(slices.Clone(f.args), f.flags...) {
+		copied := *s
+		if s.values != nil && s.isText() && (s.Format == "" || s.Format == passwordFormat) {
+			copied.values = []string{"x"}
+		}
+		plain.flags = append(plain.flags, &copied)
+	}
+	input, err := plain.InputJSON(nil, nil)
+	return err != nil || plain.check(input) != nil
+}
+
 // passwordFormat is the format of the flags that a person types unseen.
 const passwordFormat = "password"
 

@@ -150,11 +150,13 @@ func (x *dialog) act(ctx context.Context, answer string) (changed bool, err erro
 		}
 		return true, x.moderate(ctx, loci.ModerationCompile, beside)
 	case isWord(action, "dismiss") && c.Status == loci.CandidateReverted: // it is no memory any more
-		return true, x.next(nil)
+		x.next(nil)
+		return true, nil
 	case isWord(action, "dismiss"):
 		return true, x.moderate(ctx, loci.ModerationDismiss, nil)
 	case isWord(action, "skip"):
-		return true, x.next(nil)
+		x.next(nil)
+		return true, nil
 	case isWord(action, "edit") && c.Status != loci.CandidatePending:
 		return false, errors.New("it was a memory: keep it, and change its text with loci memory edit")
 	case isWord(action, "edit"):
@@ -192,10 +194,9 @@ const help = "answer with a word or its first letter:\n" +
 	"  quit     end the review; what is decided stays so"
 
 // next goes to the next candidate.
-func (x *dialog) next(undo func(ctx context.Context) error) error {
+func (x *dialog) next(undo func(ctx context.Context) error) {
 	x.done = append(x.done, step{x.at, undo})
 	x.at++
-	return nil
 }
 
 // moderate decides on the candidate, and goes to the next one.
@@ -204,7 +205,8 @@ func (x *dialog) moderate(ctx context.Context, action loci.ModerationAction, sup
 	if err := x.setStatus(ctx, at, action, supersede); err != nil {
 		return err
 	}
-	return x.next(func(ctx context.Context) error { return x.setStatus(ctx, at, loci.ModerationRevert, nil) })
+	x.next(func(ctx context.Context) error { return x.setStatus(ctx, at, loci.ModerationRevert, nil) })
+	return nil
 }
 
 // setStatus decides on a candidate.
