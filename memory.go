@@ -202,7 +202,7 @@ type NewMemory struct {
 // Similarity names a similar memory.
 type Similarity struct {
 	ID    ID      `json:"id"`
-	Score float64 `json:"score" jsonschema:"0 to 1; 1 is the same text"`
+	Score float64 `json:"score" jsonschema:"0 to 1, by text or by meaning"`
 	Title string  `json:"title"`
 }
 

@@ -129,8 +129,12 @@ func describeOperation(page *bytes.Buffer, o *op.Op) {
 	if o.Has(op.IfMatch) {
 		conditional = " · takes `If-Match`"
 	}
-	fmt.Fprintf(page, "\n### %s\n`%s %s` · %s · %s%s\n\n%s\n", o.Name, o.Method, o.Path, o.Access,
-		exposures[o.Exposure], conditional, o.Summary)
+	where := exposures[o.Exposure]
+	if o == service.AccountEvents.Op {
+		where = "REST alone: a stream"
+	}
+	fmt.Fprintf(page, "\n### %s\n`%s %s` · %s · %s%s\n\n%s\n", o.Name, o.Method, o.Path, o.Access, where,
+		conditional, o.Summary)
 	if fields := o.Fields(); len(fields) > 0 {
 		page.WriteString("\n| field | in | type | |\n|---|---|---|---|\n")
 		for _, f := range fields {

@@ -117,12 +117,12 @@ func (c *stdioConn) handleLine(ctx context.Context, line inputLine) {
 	case batch != nil:
 		c.handleBatch(ctx, batch)
 	default:
-		c.handleMessage(ctx, line.text, answering{c.write, c.running.Go})
+		c.handleMessage(ctx, line.text, responder{c.write, c.running.Go})
 	}
 }
 
-// An answering says how the requests of a line run, and where their responses go.
-type answering struct {
+// A responder runs the requests of a line, and writes their responses.
+type responder struct {
 	write func(response []byte)
 	run   func(request func())
 }
@@ -132,7 +132,7 @@ func (c *stdioConn) handleBatch(ctx context.Context, batch [][]byte) {
 	var out []byte
 	var requests []func()
 	for _, text := range batch {
-		c.handleMessage(ctx, text, answering{
+		c.handleMessage(ctx, text, responder{
 			func(response []byte) { out = append(append(out, ','), response...) },
 			func(request func()) { requests = append(requests, request) }})
 	}
@@ -148,7 +148,7 @@ func (c *stdioConn) handleBatch(ctx context.Context, batch [][]byte) {
 }
 
 // handleMessage answers a message, or starts the request in it.
-func (c *stdioConn) handleMessage(ctx context.Context, text []byte, a answering) {
+func (c *stdioConn) handleMessage(ctx context.Context, text []byte, a responder) {
 	m, failed := parseMessage(text)
 	switch {
 	case failed != nil && m != nil && m.method != "" && m.id() == nil: // a request without an id expects no response
@@ -164,7 +164,7 @@ func (c *stdioConn) handleMessage(ctx context.Context, text []byte, a answering)
 }
 
 // start answers a request, beside those that are running. A handshake is over before the next message is read.
-func (c *stdioConn) start(ctx context.Context, x *exchange, a answering) {
+func (c *stdioConn) start(ctx context.Context, x *exchange, a responder) {
 	ctx, cancel := context.WithCancel(ctx)
 	r, failed := c.register(x, cancel)
 	if failed != nil {
@@ -213,7 +213,7 @@ func (c *stdioConn) cancel(id json.RawMessage) {
 }
 
 // answer writes the response to a request, unless it was cancelled, and reports whether the request succeeded.
-func (c *stdioConn) answer(ctx context.Context, x *exchange, r *pendingRequest, a answering) bool {
+func (c *stdioConn) answer(ctx context.Context, x *exchange, r *pendingRequest, a responder) bool {
 	result, failed := c.server.handle(ctx, x)
 	r.cancel()
 	c.mu.Lock()

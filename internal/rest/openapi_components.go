@@ -80,7 +80,7 @@ var tagDescriptions = map[string]string{
 	"atlas":      "Atlases, which hold memories and route them by keywords.",
 	"attachment": "Files of memories.",
 	"auth":       "Registration, sign-in, and links of mails, for browsers.",
-	"auto":       "Automatic memory: what is drawn from the sessions of agents, and where it goes.",
+	"auto":       "Automatic memory: what is extracted from the sessions of agents, and where it goes.",
 	"benefit":    "Benefits, which lift your plan for some days.",
 	"file":       "Tokens for files.",
 	"grant":      "Programs that you let use your workspaces.",
