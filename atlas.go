@@ -108,15 +108,14 @@ type DeleteAtlas struct {
 
 // Deleted is the output of atlas.delete and workspace.delete. Only a dry run counts.
 type Deleted struct {
-	DryRun      bool   `json:"dryRun,omitzero" jsonschema:"Nothing was deleted"`
-	Memories    *int   `json:"memories,omitzero" jsonschema:"Memories of any status that the deletion would remove"`
-	Attachments *int   `json:"attachments,omitzero" jsonschema:"Files that the deletion would remove"`
-	Bytes       *int64 `json:"bytes,omitzero" jsonschema:"Storage that the deletion would free"`
+	DryRun      bool `json:"dryRun,omitzero" jsonschema:"Nothing was deleted"`
+	Memories    *int `json:"memories,omitzero" jsonschema:"Memories of any status that the deletion would remove"`
+	Attachments *int `json:"attachments,omitzero" jsonschema:"Files that the deletion would remove"`
 }
 
 // NewDryRun returns the output of a dry run.
-func NewDryRun(memories, attachments int, bytes int64) Deleted {
-	return Deleted{DryRun: true, Memories: &memories, Attachments: &attachments, Bytes: &bytes}
+func NewDryRun(memories, attachments int) Deleted {
+	return Deleted{DryRun: true, Memories: &memories, Attachments: &attachments}
 }
 
 // ListAtlases is the input of atlas.list.

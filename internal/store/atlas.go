@@ -71,13 +71,9 @@ func (t *Tx) DeleteAtlas(id loci.ID, dryRun bool) (loci.Deleted, error) {
 	}
 	if dryRun {
 		var files int
-		var bytes int64
-		err := t.in.Conn.QueryRow(`SELECT count(*), CAST(COALESCE(SUM(x.size), 0) AS BIGINT)
-				+ (SELECT a.bytes FROM atlases a WHERE a.row_id = ?1)
-				+ (SELECT CAST(COALESCE(SUM(c.bytes), 0) AS BIGINT) FROM index_log c WHERE c.workspace = ?2 AND c.atlas = ?1)
-			FROM attachments x WHERE x.atlas = ?1 AND x.active`, []any{a.RowID(), a.Workspace().RowID()},
-			[]any{&files, &bytes})
-		return loci.NewDryRun(r.MemoryCount, files, bytes), err
+		err := t.in.Conn.QueryRow(`SELECT count(*) FROM attachments x WHERE x.atlas = ?1 AND x.active`, []any{a.RowID()},
+			[]any{&files})
+		return loci.NewDryRun(r.MemoryCount, files), err
 	}
 	if err := scope.DeleteResponses(t.in.Conn, a.ID()); err != nil {
 		return loci.Deleted{}, err

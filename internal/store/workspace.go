@@ -83,7 +83,7 @@ func (w *Workspace) Delete(dryRun bool) (loci.Deleted, error) {
 		return loci.Deleted{}, err
 	}
 	if dryRun {
-		return loci.NewDryRun(0, 0, 0), nil
+		return loci.NewDryRun(0, 0), nil
 	}
 	if err := scope.DeleteResponses(w.t.in.Conn, w.ID()); err != nil {
 		return loci.Deleted{}, err
