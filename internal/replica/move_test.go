@@ -81,7 +81,7 @@ func TestMovesAreCopied(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 
-	// What the other side refuses is named, and stays for the next run.
+	// A move that the other side refuses is named, and stays for the next run.
 	garden := atlas(there, "Garden")
 	for _, archived := range []bool{true, false} {
 		must(do(c.callers[there], service.AtlasArchive, loci.ArchiveAtlas{AtlasID: garden, Archived: &archived}))
