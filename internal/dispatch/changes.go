@@ -57,14 +57,12 @@ func NewChanges(s ChangeSource) *Changes {
 
 // A ChangeStream is one stream of a credential.
 type ChangeStream struct {
-	user         loci.ID
-	credential   loci.ID
-	pending      []int64 // with the lock of Changes
-	lost         bool    // there were too many
-	woken, ended chan struct{}
-	end          func()
-	Close        func() // removes the stream; it may be called more than once
-	changes      *Changes
+	signals
+	user, credential loci.ID
+	pending          []int64 // with the lock of Changes
+	lost             bool    // there were too many
+	Close            func()  // removes the stream; it may be called more than once
+	changes          *Changes
 }
 
 // Subscribe adds a stream of a user with a credential. It gets the changes that are committed from now on.
@@ -74,9 +72,7 @@ func (c *Changes) Subscribe(ctx context.Context, user, credential loci.ID) (*Cha
 	if err := c.read(ctx); err != nil {
 		return nil, err
 	}
-	s := &ChangeStream{user: user, credential: credential, woken: make(chan struct{}, 1), ended: make(chan struct{}),
-		changes: c}
-	s.end = sync.OnceFunc(func() { close(s.ended) })
+	s := &ChangeStream{signals: newSignals(), user: user, credential: credential, changes: c}
 	s.Close = func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -143,11 +139,11 @@ func (c *Changes) read(ctx context.Context) error {
 		users[s.user] = true
 	}
 	c.mu.Unlock()
+	var watched map[loci.ID][]int64
 	numbers, err := c.source.After(ctx, last, missing)
-	if err != nil || len(numbers) == 0 {
-		return err
+	if err == nil && len(numbers) > 0 {
+		watched, err = c.source.Watched(ctx, numbers, slices.Collect(maps.Keys(users)))
 	}
-	watched, err := c.source.Watched(ctx, numbers, slices.Collect(maps.Keys(users)))
 	if err != nil {
 		return err
 	}
@@ -197,7 +193,7 @@ func (c *Changes) check(ctx context.Context) error {
 	}
 	for _, id := range ended {
 		for _, s := range of[id] {
-			s.end()
+			s.endOnce()
 		}
 	}
 	return err
@@ -213,20 +209,11 @@ func (s *ChangeStream) add(numbers []int64) {
 	} else {
 		s.pending = append(s.pending, numbers...)
 	}
-	select {
-	case s.woken <- struct{}{}:
-	default:
-	}
+	s.signal()
 }
 
-// Woken receives a value when there are changes.
-func (s *ChangeStream) Woken() <-chan struct{} { return s.woken }
-
-// Ended is closed when the credential has ended.
-func (s *ChangeStream) Ended() <-chan struct{} { return s.ended }
-
-// Take returns the numbers of the changes since the last call. It returns false if the stream
-// has fallen behind by more than maxPending.
+// Take returns the numbers of the changes since the last call. It returns false if the stream has fallen behind by more
+// than maxPending.
 func (s *ChangeStream) Take() (numbers []int64, ok bool) {
 	s.changes.mu.Lock()
 	defer s.changes.mu.Unlock()

@@ -9,12 +9,10 @@ import (
 
 // A Subscription is one stream of an agent.
 type Subscription struct {
-	d       *Dispatcher
-	agent   *agent
-	woken   chan struct{}
-	ended   chan struct{}
-	endOnce func()
-	close   func()
+	signals
+	d     *Dispatcher
+	agent *agent
+	close func()
 }
 
 // Subscribe adds a stream of an agent with a key. A key has at most 50. The caller reads what the agent has received so
@@ -30,8 +28,8 @@ func (d *Dispatcher) Subscribe(key, agentID loci.ID) (*Subscription, error) {
 		a = &agent{id: agentID, key: key, listeners: map[*Subscription]bool{}}
 		d.agents[agentID] = a
 	}
-	s := &Subscription{d: d, agent: a, woken: make(chan struct{}, 1), ended: make(chan struct{})}
-	s.endOnce, s.close = sync.OnceFunc(func() { close(s.ended) }), sync.OnceFunc(s.remove)
+	s := &Subscription{signals: newSignals(), d: d, agent: a}
+	s.close = sync.OnceFunc(s.remove)
 	a.listeners[s] = true
 	d.streams[key]++
 	d.count++
@@ -64,19 +62,6 @@ func (s *Subscription) Start(number int64) {
 	}
 	d.due[a.id] = true // what was committed after it was read
 	d.Wake()
-}
-
-// Woken receives a value when there is perhaps more after a position.
-func (s *Subscription) Woken() <-chan struct{} { return s.woken }
-
-// Ended is closed when the credential was revoked.
-func (s *Subscription) Ended() <-chan struct{} { return s.ended }
-
-func (s *Subscription) signal() {
-	select {
-	case s.woken <- struct{}{}:
-	default:
-	}
 }
 
 // Reserve reserves memory for an event that many messages make large, of what all streams share. release gives it back.

@@ -57,10 +57,8 @@ func (s *Service) sendChanges(ctx context.Context, actor *identity.Actor, sub *d
 		return false
 	}
 	for _, e := range list {
-		select {
-		case <-sub.Ended(): // nothing more is sent
+		if sub.HasEnded() {
 			return true
-		default:
 		}
 		if !yield(e, nil) {
 			return false

@@ -174,7 +174,7 @@ func (l *listener) sendNew(ctx context.Context, yield func(loci.AgentEvent, erro
 			return true
 		}
 		for _, e := range next.Events {
-			if l.hasEnded() {
+			if l.sub.HasEnded() {
 				return true
 			}
 			if !yield(*e, nil) {
@@ -182,16 +182,6 @@ func (l *listener) sendNew(ctx context.Context, yield func(loci.AgentEvent, erro
 			}
 		}
 		l.position = max(l.position, next.Number)
-	}
-}
-
-// hasEnded reports whether the credential has ended: then nothing more is sent.
-func (l *listener) hasEnded() bool {
-	select {
-	case <-l.sub.Ended():
-		return true
-	default:
-		return false
 	}
 }
 
@@ -207,7 +197,7 @@ func (l *listener) sendRange(ctx context.Context, x messagedb.Range,
 	}
 	last = x.After
 	for _, m := range list.Items {
-		if l.hasEnded() {
+		if l.sub.HasEnded() {
 			return x.Through, true
 		}
 		if !yield(loci.NewMessageEvent(m.Message), nil) {
