@@ -126,36 +126,56 @@ func (d *device) checkLocal(t *testing.T, n int) {
 	})
 }
 
-// transferUntilKilled kills push or pull after a delay, again and again, until one ends by itself.
-func (d *device) transferUntilKilled(t *testing.T, name string, signal os.Signal) (kills int) {
+// killUntilDone kills a command after longer and longer delays, until one ends by itself. With os.Interrupt, a command
+// may end with an error.
+func killUntilDone(t *testing.T, command func() *exec.Cmd, signal os.Signal) (kills int) {
 	t.Helper()
-	for delay := 20 * time.Millisecond; ; delay += 20 * time.Millisecond {
-		c := d.command(name)
+	for delay := 10 * time.Millisecond; ; delay += delay / 8 {
+		c, out := command(), &strings.Builder{}
+		c.Stdout, c.Stderr = out, out
 		testenv.NoError(t, c.Start())
-		timer := time.AfterFunc(delay+time.Duration(rand.IntN(20))*time.Millisecond,
+		timer := time.AfterFunc(delay+rand.N(delay/8),
 			func() { _ = c.Process.Signal(signal) }) // it may have ended
 		err := c.Wait()
 		timer.Stop()
 		if err == nil {
 			return kills
 		}
+		if signal == os.Kill && c.ProcessState.ExitCode() >= 0 {
+			t.Fatalf("after %d kills: %v %s", kills, err, out)
+		}
 		kills++
 	}
+}
+
+// A command that dies while it creates the local database leaves one that the next command completes.
+func TestKillAtFirstCommandLosesNoDatabase(t *testing.T) {
+	t.Parallel()
+	kills := 0
+	for range rounds(t, 15) {
+		home := t.TempDir()
+		kills += killUntilDone(t, func() *exec.Cmd {
+			c := exec.Command(testenv.Program(t), "memory", "list")
+			c.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}
+			return c
+		}, os.Kill)
+	}
+	t.Logf("%d commands were killed", kills)
 }
 
 func TestKilledPushAndPullMakeNoSecondMemory(t *testing.T) {
 	t.Parallel()
 	const n = 300
 	d, v := newFilledDevice(t, n)
-	kills := d.transferUntilKilled(t, "push", os.Kill)
+	kills := killUntilDone(t, func() *exec.Cmd { return d.command("push") }, os.Kill)
 	d.checkServer(t, n)
 	if r := d.transfer(t, "push"); !r.OK || r.Created+r.Updated != 0 || r.Unchanged != n {
 		t.Errorf("%+v", r)
 	}
 	other := newDevice(t, v)
-	kills += other.transferUntilKilled(t, "pull", os.Kill)
+	kills += killUntilDone(t, func() *exec.Cmd { return other.command("pull") }, os.Kill)
 	interrupted := newDevice(t, v)
-	kills += interrupted.transferUntilKilled(t, "pull", os.Interrupt)
+	kills += killUntilDone(t, func() *exec.Cmd { return interrupted.command("pull") }, os.Interrupt)
 	other.checkLocal(t, n)
 	interrupted.checkLocal(t, n)
 	if r := other.transfer(t, "push"); !r.OK || r.Created+r.Updated != 0 || r.Unchanged != n {

@@ -3,11 +3,8 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"math"
-
-	"github.com/pressly/goose/v3"
 
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/sqldb/upgrade"
@@ -35,22 +32,28 @@ func (c *conn) migrate(ctx context.Context, db *sql.DB, o sqldb.Options) error {
 	if _, err := db.ExecContext(ctx, fmt.Sprintf(`PRAGMA busy_timeout = %d`, maxBusyTimeout)); err != nil {
 		return err
 	}
-	if err := upgrade.MarkDamaged(ctx, db, have); err != nil {
-		return err
-	}
 	p, err := sqldb.NewMigrator(dialect, db, o.Migrations)
 	if err != nil {
 		return err
 	}
-	for err == nil && have < latest { // each schema is recorded before the next migration, which may fail
-		if _, err = p.UpByOne(ctx); err != nil && !errors.Is(err, goose.ErrNoNextVersion) {
+	// The table of goose tells the schema. A process that dies after a migration leaves an older user_version.
+	if have, err = p.GetDBVersion(ctx); err != nil {
+		return err
+	}
+	if err := upgrade.MarkDamaged(ctx, db, have); err != nil {
+		return err
+	}
+	for { // each schema is recorded before the next migration, which may fail
+		if _, err := c.Exec(fmt.Sprintf(`PRAGMA user_version = %d`, have), nil); err != nil || have >= latest {
+			return err
+		}
+		if _, err := p.UpByOne(ctx); err != nil {
 			return fmt.Errorf("sqldb: migrate from schema %d to %d: %w", have, latest, err)
 		}
-		if have, err = p.GetDBVersion(ctx); err == nil {
-			_, err = c.Exec(fmt.Sprintf(`PRAGMA user_version = %d`, have), nil)
+		if have, err = p.GetDBVersion(ctx); err != nil {
+			return err
 		}
 	}
-	return err
 }
 
 // requireTables refuses a database without a table of its schema.

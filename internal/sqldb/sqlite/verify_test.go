@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -23,6 +24,27 @@ func migrationsUpTo(t *testing.T, schema int) fs.FS {
 		files[name] = &fstest.MapFile{Data: testenv.Must(sqldb.MigrationFiles.ReadFile(name))(t)}
 	}
 	return files
+}
+
+// A process may die between a migration and the user_version that counts it.
+func TestMigrationContinuesAfterKill(t *testing.T) {
+	t.Parallel()
+	for schema := 1; schema <= int(sqldb.LatestSchema); schema++ {
+		dir := t.TempDir()
+		d := testenv.Must(Open(t.Context(), dir, sqldb.Options{Migrations: migrationsUpTo(t, schema)}))(t)
+		testenv.NoError(t, d.Close())
+		testenv.NoError(t, withFile(dir, func(c *conn) error {
+			_, err := c.Exec(`PRAGMA user_version = `+strconv.Itoa(schema-1), nil)
+			return err
+		}))
+		d, err := Open(t.Context(), dir, sqldb.Options{})
+		if err != nil {
+			t.Errorf("schema %d: %v", schema, err)
+			continue
+		}
+		testenv.NoError(t, d.Close())
+		testenv.Equal(t, testenv.Must(SchemaStatus(t.Context(), dir))(t).Current, sqldb.LatestSchema)
+	}
 }
 
 // A schema with checksums is compared with them, also an earlier one. The tables of another are named.
