@@ -32,7 +32,7 @@ const (
 )
 
 const createStatements = `BEGIN IMMEDIATE; COMMIT;
-	INSERT INTO memories (id, workspace, atlas, title, content, hash, checksum, type, status, tags, source_name,
+	INSERT INTO memories (id, workspace, atlas, title, content, hash, row_checksum, type, status, tags, source_name,
 		source_uri, source_group, source_position, version, created_by, created_at, updated_at, updated_by)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7, 0, ?8, '', '', '', NULL, 1, ?9, ?10, ?10, ?9);
 	INSERT INTO index_log (workspace, memory, atlas, type, status, tags, created_at, deleted, verified, valid_until,
@@ -40,7 +40,8 @@ const createStatements = `BEGIN IMMEDIATE; COMMIT;
 		VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, ?7, ?7, 0, 1, ?8, ?9, 0, 0);
 	INSERT INTO minhash_bands (workspace, band, memory) VALUES (?1, ?3, ?2), (?1, ?4, ?2), (?1, ?5, ?2), (?1, ?6, ?2);
 	INSERT INTO embedding_queue (memory, workspace, owner, is_long, due, attempts, error, failed_at)
-		VALUES (?1, ?2, 1, FALSE, ?3, 0, '', 0)`
+		VALUES (?1, ?2, 1, FALSE, ?3, 0, '', 0);
+	INSERT INTO changes (workspace, record) VALUES (?1, ?2)`
 
 // newCreator handles POST /v1/memories.
 func newCreator(path string, blob int) http.Handler {
@@ -107,4 +108,5 @@ func (c *creator) add(m *memory) {
 	must(c.statements[3].Exec(c.workspace, rid, c.atlas, m.Kind, tags, m.CreatedAt, false, len(m.Content), c.document))
 	must(c.statements[4].Exec(c.workspace, rid, band(0), band(1), band(2), band(3)))
 	must(c.statements[5].Exec(rid, c.workspace, m.CreatedAt))
+	must(c.statements[6].Exec(c.workspace, "memory "+m.ID))
 }
