@@ -140,7 +140,7 @@ type SentReceipt struct {
 	Status  ReceiptStatus `json:"status"`
 }
 
-// An OutboxMessage is a message with the receipts of its recipients, for the agent that sent it.
+// An OutboxMessage is a message with receipts: those of all recipients for the agent that sent it, or its own.
 type OutboxMessage struct {
 	Message
 	Receipts []SentReceipt `json:"receipts"`
@@ -149,6 +149,18 @@ type OutboxMessage struct {
 // Outbox is a page of the messages that an agent sent, newest first.
 type Outbox struct {
 	Messages []OutboxMessage `json:"messages" show:"columns=id subject:12 content:14 receipts:24 createdAt"`
+	Page
+}
+
+// ListAgentMessages is the input of agent.messages.
+type ListAgentMessages struct {
+	AgentID ID `json:"agentId" id:"agent" jsonschema:"One of your own agents"`
+	Paging
+}
+
+// AgentMessages is a page of the messages that an agent sent or received, newest first.
+type AgentMessages struct {
+	Messages []OutboxMessage `json:"messages" show:"columns=id from:8 subject:12 content:14 receipts:24 createdAt"`
 	Page
 }
 

@@ -491,6 +491,24 @@ func (c *Client) AgentSentAll(ctx context.Context, in loci.ListSent, options ...
 	})
 }
 
+// AgentMessages calls agent.messages, GET /v1/agents/{agentId}/messages.
+//
+// List the messages that an agent of yours sent or received, newest first.
+func (c *Client) AgentMessages(ctx context.Context, in loci.ListAgentMessages, options ...CallOption) (loci.AgentMessages, error) {
+	return do[loci.AgentMessages](ctx, c, "GET /v1/agents/{agentId}/messages", in, options)
+}
+
+// AgentMessagesAll returns the items of every page of agent.messages. It reads a page when the one before is used up.
+// An error ends the sequence.
+func (c *Client) AgentMessagesAll(ctx context.Context, in loci.ListAgentMessages, options ...CallOption) iter.Seq2[loci.OutboxMessage, error] {
+	return loci.AllItems(in.Paging, func(p loci.Paging) ([]loci.OutboxMessage, loci.Page, error) {
+		in := in
+		in.Paging = p
+		out, err := c.AgentMessages(ctx, in, options...)
+		return out.Messages, out.Page, err
+	})
+}
+
 // AgentAcknowledge calls agent.acknowledge, POST /v1/agent-messages/{messageId}/acknowledge.
 //
 // Mark a message as read.

@@ -73,6 +73,19 @@ var agentFixtures = map[string]fixture{
 		names:    []string{"workspace_id"},
 		refusals: []refusal{badCursor(nil)},
 	},
+	service.AgentMessages.Name: {
+		needs:  ownerOfRecord,
+		server: true,
+		args: func(s testScene) args {
+			s.message()
+			s.reply()
+			return args{"agentId": s.agent(s.Ann).AgentID, "limit": 1}
+		},
+		names: []string{"agentId"},
+		refusals: []refusal{{name: "foreign cursor", code: loci.CodeInvalidQuery, args: func(s testScene) args {
+			return args{"agentId": s.agent(s.Ann).AgentID, "cursor": foreignCursor}
+		}}},
+	},
 	service.AgentAcknowledge.Name: {
 		needs: ownerOfRecord, args: receivedMessage, names: []string{"messageId"},
 		refusals: []refusal{{name: "closed", code: loci.CodeStateConflict, args: func(s testScene) args {

@@ -143,6 +143,9 @@ var (
 	AgentSent = op.Add(Ops, "agent.sent", "GET /v1/agent-messages/sent",
 		"List the messages that you sent, newest first, with the receipts of their recipients.", op.Agent, op.NoTool,
 		(*Service).ListSent, op.ServerOnly)
+	AgentMessages = op.Add(Ops, "agent.messages", "GET /v1/agents/{agentId}/messages",
+		"List the messages that an agent of yours sent or received, newest first.", op.Person, op.NoTool,
+		(*Service).ListAgentMessages, op.ServerOnly)
 	AgentAcknowledge = op.Add(Ops, "agent.acknowledge", "POST /v1/agent-messages/{messageId}/acknowledge",
 		"Mark a message as read.", op.Agent, op.ToolFull, (*Service).AcknowledgeMessage, op.ServerOnly, op.Idempotent)
 	AgentClose = op.Add(Ops, "agent.close", "POST /v1/agent-messages/{messageId}/close", "Mark a message as done.",

@@ -136,6 +136,17 @@ func TestReadsOfMessagesUseIndexes(t *testing.T) {
 				})
 			}
 		}
+		for _, owned := range []*identity.Actor{from, agent} {
+			check("messages of an agent", func() error {
+				list, err := store.Read(ctx, s, owned, func(tx *store.Tx) (page.List[messagedb.Sent], error) {
+					return messagedb.OfAgent(tx, owned.AgentID, page.Request{Limit: 5})
+				})
+				if err == nil && len(list.Items) != 5 {
+					err = fmt.Errorf("%d messages", len(list.Items))
+				}
+				return err
+			})
+		}
 		ids := []loci.ID{agent.AgentID}
 		check("agents that listen", func() error { _, err := s.Messages().AgentStates(ctx, ids); return err })
 		check("deliveries", func() error {

@@ -114,16 +114,33 @@ func (s *Service) ListInbox(ctx context.Context, actor *identity.Actor, in loci.
 
 // ListSent lists the messages that the actor's agent sent, newest first.
 func (s *Service) ListSent(ctx context.Context, actor *identity.Actor, in loci.ListSent) (out loci.Outbox, err error) {
-	list, page, err := cursor.ListPage(ctx, s.store, actor, &in.Paging, &in,
+	out.Messages, out.Page, err = listOutbox(ctx, s, actor, &in.Paging, &in,
 		func(tx *store.Tx, p page.Request) (page.List[messagedb.Sent], error) {
 			return messagedb.Outbox(tx, in.WorkspaceID, p)
-		},
-		func(x messagedb.Sent) page.Key { return page.Key{At: loci.Time(x.Number)} })
-	out.Messages, out.Page = []loci.OutboxMessage{}, page
-	for _, x := range list {
-		out.Messages = append(out.Messages, x.OutboxMessage)
-	}
+		})
 	return out, err
+}
+
+// ListAgentMessages lists the messages that an agent of the actor sent or received, newest first. It moves no receipt.
+func (s *Service) ListAgentMessages(ctx context.Context, actor *identity.Actor,
+	in loci.ListAgentMessages) (out loci.AgentMessages, err error) {
+	out.Messages, out.Page, err = listOutbox(ctx, s, actor, &in.Paging, &in,
+		func(tx *store.Tx, p page.Request) (page.List[messagedb.Sent], error) {
+			return messagedb.OfAgent(tx, in.AgentID, p)
+		})
+	return out, err
+}
+
+// listOutbox reads a page of messages with receipts.
+func listOutbox(ctx context.Context, s *Service, actor *identity.Actor, p *loci.Paging, in any,
+	read func(*store.Tx, page.Request) (page.List[messagedb.Sent], error)) ([]loci.OutboxMessage, loci.Page, error) {
+	list, page, err := cursor.ListPage(ctx, s.store, actor, p, in, read,
+		func(x messagedb.Sent) page.Key { return page.Key{At: loci.Time(x.Number)} })
+	messages := []loci.OutboxMessage{}
+	for _, x := range list {
+		messages = append(messages, x.OutboxMessage)
+	}
+	return messages, page, err
 }
 
 // AcknowledgeMessage marks a message as read by the actor's agent.

@@ -17,20 +17,33 @@ import (
 // outbox lists what an agent sent, in pages of two, as "text: receipts".
 func outbox(t *testing.T, s *service.Service, agent *identity.Actor, workspaceID loci.ID) string {
 	t.Helper()
+	return texts(t, func(p loci.Paging) ([]loci.OutboxMessage, loci.Page, error) {
+		out, err := s.ListSent(t.Context(), agent, loci.ListSent{WorkspaceID: workspaceID, Paging: p})
+		return out.Messages, out.Page, err
+	})
+}
+
+// ofAgent lists what an agent sent or received in the same form, for a person.
+func ofAgent(t *testing.T, s *service.Service, person, agent *identity.Actor) string {
+	t.Helper()
+	return texts(t, func(p loci.Paging) ([]loci.OutboxMessage, loci.Page, error) {
+		out, err := s.ListAgentMessages(t.Context(), person, loci.ListAgentMessages{AgentID: agent.AgentID, Paging: p})
+		return out.Messages, out.Page, err
+	})
+}
+
+func texts(t *testing.T, read func(loci.Paging) ([]loci.OutboxMessage, loci.Page, error)) string {
+	t.Helper()
 	var list []string
-	for in := (loci.ListSent{WorkspaceID: workspaceID, Paging: loci.Paging{Limit: 2}}); ; {
-		page := testenv.Must(s.ListSent(t.Context(), agent, in))(t)
-		for _, m := range page.Messages {
-			text := m.Content + ":"
-			for _, r := range m.Receipts {
-				text += fmt.Sprint(" ", r.Name, " ", r.Status)
-			}
-			list = append(list, text)
+	for m, err := range loci.AllItems(loci.Paging{Limit: 2}, read) {
+		testenv.NoError(t, err)
+		text := m.Content + ":"
+		for _, r := range m.Receipts {
+			text += fmt.Sprint(" ", r.Name, " ", r.Status)
 		}
-		if in.Cursor = loci.Cursor(page.NextCursor); in.Cursor == "" {
-			return strings.Join(list, ", ")
-		}
+		list = append(list, text)
 	}
+	return strings.Join(list, ", ")
 }
 
 func TestOutboxListsOwnMessagesWithReceipts(t *testing.T) {
@@ -67,13 +80,34 @@ func TestOutboxListsOwnMessagesWithReceipts(t *testing.T) {
 		narrow.GrantedWorkspaces = []loci.ID{crew}
 		testenv.Equal(t, outbox(t, s, &narrow, ""), "read: laptop acknowledged", "a token for one workspace sees")
 
+		send(hers, crew, hers, "to herself")
+		third := storetest.Agent(t, st, ann)
+		send(his, crew, nil, "to both")
+		for range 2 { // and reads nothing for the agents
+			testenv.Equal(t, ofAgent(t, s, ann, hers), "to both: laptop unread, to herself: laptop unread, "+
+				"new: laptop unread, done: laptop closed, from him: laptop unread, read: laptop acknowledged, "+
+				"to nobody:", "her agent sent or received")
+		}
+		testenv.Equal(t, ofAgent(t, s, ann, third), "to both: laptop unread", "her other agent received")
+		testenv.Equal(t, ofAgent(t, s, bob, his), "to both: laptop unread laptop unread, new: laptop unread, "+
+			"done: laptop closed, from him: laptop unread, read: laptop acknowledged", "his agent sent or received")
+		_, err := s.ListAgentMessages(t.Context(), bob, loci.ListAgentMessages{AgentID: hers.AgentID})
+		Expect(t, "the messages of an agent of another person", err, loci.CodeNotFound)
+
 		testenv.Must(s.RemoveMember(t.Context(), ann, loci.RemoveMember{WorkspaceID: crew, UserID: bob.UserID,
 			Confirm: true}))(t)
 		testenv.Equal(t, outbox(t, s, his, ""), "", "the departed sent")
-		_, err := s.ListSent(t.Context(), his, loci.ListSent{WorkspaceID: crew})
+		testenv.Equal(t, ofAgent(t, s, bob, his), "new: laptop unread, done: laptop closed",
+			"the departed sent or received where he is a member")
+		_, err = s.ListSent(t.Context(), his, loci.ListSent{WorkspaceID: crew})
 		Expect(t, "the outbox of the workspace", err, loci.CodeNotFound)
 		_, err = s.ListSent(t.Context(), &narrow, loci.ListSent{WorkspaceID: club})
 		Expect(t, "a workspace beside those of the token", err, loci.CodeNotFound)
+		testenv.Must(s.RevokeKey(t.Context(), bob, loci.RevokeKey{KeyID: his.CredentialID}))(t)
+		testenv.Equal(t, ofAgent(t, s, bob, his), "new: laptop unread, done: laptop closed", "a revoked agent had")
+		d.Exec(t, `UPDATE agents SET key_id = NULL`) // as when a grant ends
+		_, err = s.ListAgentMessages(t.Context(), bob, loci.ListAgentMessages{AgentID: his.AgentID})
+		Expect(t, "the messages of an agent that has ended", err, loci.CodeNotFound)
 	})
 }
 
