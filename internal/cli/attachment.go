@@ -9,6 +9,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/client"
 	"github.com/loci-memory/loci/internal/cli/attachment"
+	"github.com/loci-memory/loci/internal/cli/records"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/server"
 )
@@ -41,7 +42,7 @@ func (p *program) openFiles(ctx context.Context, files bool) (*attachment.Sessio
 	if err != nil {
 		return nil, err
 	}
-	s := &attachment.Session{Caller: caller, Table: p.table, Close: end}
+	s := &attachment.Session{Reader: records.Reader{Caller: caller, Table: p.table}, Close: end}
 	s.Files, _ = caller.(attachment.Files) // the callers of both targets move bytes
 	return s, nil
 }

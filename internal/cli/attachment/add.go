@@ -14,6 +14,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/cli/command"
 	"github.com/loci-memory/loci/internal/cli/format"
+	"github.com/loci-memory/loci/internal/cli/records"
 )
 
 // stream is the argument that names the standard input or output.
@@ -144,10 +145,10 @@ func (a *adder) add(ctx context.Context, s *Session, file string) (added loci.At
 	if err := src.measure(ctx, func(n int64) { progress.UpdateBytes(n, src.size) }); err != nil {
 		return added, err
 	}
-	var up loci.Upload
-	if err := s.call(ctx, "attachment.upload", loci.UploadAttachment{MemoryID: loci.ID(a.memory),
-		FileName: loci.FileName(src.name), Size: loci.FileSize(src.size), MIMEType: a.typeOf(src.name),
-		SHA256: loci.SHA256(src.sha256)}, &up); err != nil {
+	up, err := records.Do[loci.Upload](ctx, s.Reader, "attachment.upload", loci.UploadAttachment{
+		MemoryID: loci.ID(a.memory), FileName: loci.FileName(src.name), Size: loci.FileSize(src.size),
+		MIMEType: a.typeOf(src.name), SHA256: loci.SHA256(src.sha256)})
+	if err != nil {
 		return added, err
 	}
 	defer func() {
@@ -158,8 +159,8 @@ func (a *adder) add(ctx context.Context, s *Session, file string) (added loci.At
 	if err := s.upload(ctx, up, src, progress.UpdateBytes); err != nil {
 		return added, err
 	}
-	var confirmed loci.OneAttachment
-	err = s.call(ctx, "attachment.confirm", loci.GetAttachment{AttachmentID: up.Attachment.ID}, &confirmed)
+	confirmed, err := records.Do[loci.OneAttachment](ctx, s.Reader, "attachment.confirm",
+		loci.GetAttachment{AttachmentID: up.Attachment.ID})
 	return confirmed.Attachment, err
 }
 
@@ -215,6 +216,6 @@ const withdrawTimeout = 10 * time.Second
 func (s *Session) withdraw(ctx context.Context, id loci.ID) {
 	ctx, end := context.WithTimeout(context.WithoutCancel(ctx), withdrawTimeout)
 	defer end()
-	_ = s.call(ctx, "attachment.delete", loci.DeleteAttachments{AttachmentIDs: loci.BulkIDs{id}},
-		&loci.BulkResults{})
+	_, _ = records.Do[loci.BulkResults](ctx, s.Reader, "attachment.delete",
+		loci.DeleteAttachments{AttachmentIDs: loci.BulkIDs{id}})
 }

@@ -2,7 +2,6 @@ package attachment
 
 import (
 	"context"
-	"encoding/json"
 	"io"
 	"slices"
 	"strings"
@@ -17,7 +16,6 @@ import (
 	"github.com/loci-memory/loci/internal/cli/format"
 	"github.com/loci-memory/loci/internal/cli/records"
 	"github.com/loci-memory/loci/internal/contextio"
-	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/resolve"
 )
 
@@ -29,10 +27,9 @@ type Files interface {
 
 // A Session is an open target.
 type Session struct {
-	Caller op.Caller
-	Table  *op.Table
-	Files  Files
-	Close  func() error
+	records.Reader
+	Files Files
+	Close func() error
 }
 
 // Options are what the commands need from the program.
@@ -77,35 +74,9 @@ func (o Options) withSession(ctx context.Context, files bool, run func(*Session)
 	return err
 }
 
-// call runs an operation, and accepts parts of its ids. A repeated write has one effect.
-func (s *Session) call(ctx context.Context, name string, in, out any) error {
-	raw, err := s.callRaw(ctx, s.Table.Op(name), in)
-	if err != nil {
-		return err
-	}
-	return json.Unmarshal(raw, out)
-}
-
-func (s *Session) callRaw(ctx context.Context, o *op.Op, in any) ([]byte, error) {
-	input, err := json.Marshal(in)
-	if err != nil {
-		return nil, err
-	}
-	r := records.Reader{Caller: s.Caller, Table: s.Table}
-	if input, err = r.Lists().Expand(ctx, o, input); err != nil {
-		return nil, err
-	}
-	c := &op.Call{Transport: "command", RequestID: string(loci.NewID(time.Now()))}
-	if o.AcceptsIdempotencyKey() && !o.ReadOnly {
-		c.IdempotencyKey = c.RequestID
-	}
-	return s.Caller.Call(ctx, o, c, op.Args{JSON: input})
-}
-
 // attachments returns the files of a memory.
 func (s *Session) attachments(ctx context.Context, memory string) ([]loci.Attachment, error) {
-	var m loci.MemoryDetail
-	err := s.call(ctx, "memory.get", loci.GetMemory{MemoryID: loci.ID(memory)}, &m)
+	m, err := records.Do[loci.MemoryDetail](ctx, s.Reader, "memory.get", loci.GetMemory{MemoryID: loci.ID(memory)})
 	return m.Attachments, err
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/loci-memory/loci/client"
 	"github.com/loci-memory/loci/internal/cli/command"
 	"github.com/loci-memory/loci/internal/cli/console"
+	"github.com/loci-memory/loci/internal/cli/records"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
 )
@@ -216,7 +217,7 @@ func (d *terminal) run(ctx context.Context, args ...string) error {
 	root.PersistentFlags().BoolVar(&c.JSON, "json", false, "")
 	root.AddCommand(Command(Options{Console: c, Explain: loci.AsError,
 		Open: func(context.Context, bool) (*Session, error) {
-			return &Session{Caller: host, Table: d.table(), Files: d.fakeServer,
+			return &Session{Reader: records.Reader{Caller: host, Table: d.table()}, Files: d.fakeServer,
 				Close: func() error { return nil }}, nil
 		}}))
 	root.SetArgs(append([]string{"attachment"}, args...))

@@ -19,6 +19,7 @@ import (
 	"github.com/loci-memory/loci/client"
 	"github.com/loci-memory/loci/internal/cli/command"
 	"github.com/loci-memory/loci/internal/cli/format"
+	"github.com/loci-memory/loci/internal/cli/records"
 )
 
 // A getter is the command that downloads a file.
@@ -210,8 +211,8 @@ func (d *download) drop() {
 
 // open opens the file from an offset on, under an address of its own.
 func (d *download) open(ctx context.Context, offset int64) (*client.File, error) {
-	var down loci.Download
-	err := d.session.call(ctx, "attachment.download", loci.GetAttachment{AttachmentID: d.file.ID}, &down)
+	down, err := records.Do[loci.Download](ctx, d.session.Reader, "attachment.download",
+		loci.GetAttachment{AttachmentID: d.file.ID})
 	if err != nil {
 		return nil, err
 	}

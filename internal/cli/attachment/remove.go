@@ -9,6 +9,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/cli/format"
 	"github.com/loci-memory/loci/internal/cli/output"
+	"github.com/loci-memory/loci/internal/cli/records"
 )
 
 // A remover is the command that deletes files.
@@ -54,12 +55,11 @@ func (r *remover) run(ctx context.Context, s *Session, ids []string) error {
 	for _, a := range found {
 		in.AttachmentIDs = append(in.AttachmentIDs, a.ID)
 	}
-	o := s.Table.Op("attachment.delete")
-	raw, err := s.callRaw(ctx, o, in)
+	out, err := records.Do[loci.BulkResults](ctx, s.Reader, "attachment.delete", in)
 	if err != nil {
 		return err
 	}
-	return (&output.Printer{Console: r.Console}).Print(o, raw)
+	return (&output.Printer{Console: r.Console}).PrintOutput(s.Table.Op("attachment.delete"), out)
 }
 
 // question names the files that would be deleted.

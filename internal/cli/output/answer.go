@@ -39,6 +39,15 @@ func (p *Printer) Print(o *op.Op, raw []byte) error {
 	return nil
 }
 
+// PrintOutput is Print of an output.
+func (p *Printer) PrintOutput(o *op.Op, out any) error {
+	raw, err := op.Encode(out)
+	if err != nil {
+		return err
+	}
+	return p.Print(o, raw)
+}
+
 // PrintAnswer prints an object in the form of an answer. Tags of its type state the columns (see op.Presentation).
 func (p *Printer) PrintAnswer(v any) error {
 	raw, err := op.Encode(v)

@@ -31,17 +31,25 @@ func (r Reader) Lists() resolve.Reader {
 		}}
 }
 
-// Do runs an operation of the reader's table as a separate call.
+// Do runs an operation of the reader's table as a separate call, and accepts parts of its ids. A repeated write has one
+// effect.
 func Do[Out any](ctx context.Context, r Reader, name string, in any) (out Out, err error) {
 	o := r.Table.Op(name)
 	if o == nil {
 		return out, loci.NewError(loci.CodeNotFound)
 	}
 	input, err := json.Marshal(in)
+	if err == nil {
+		input, err = r.Lists().Expand(ctx, o, input)
+	}
 	if err != nil {
 		return out, err
 	}
-	raw, err := r.call(ctx, o, input)
+	c := r.newCall(o)
+	if o.AcceptsIdempotencyKey() && !o.ReadOnly {
+		c.IdempotencyKey = string(loci.NewID(time.Now()))
+	}
+	raw, err := r.Caller.Call(ctx, o, c, op.Args{JSON: input})
 	if err != nil {
 		return out, err
 	}
@@ -62,9 +70,14 @@ func (n Named) Call(ctx context.Context, o *op.Op, c *op.Call, a op.Args) ([]byt
 
 // call runs an operation as a separate call.
 func (r Reader) call(ctx context.Context, o *op.Op, input []byte) ([]byte, error) {
+	return r.Caller.Call(ctx, o, r.newCall(o), op.Args{JSON: input})
+}
+
+// newCall returns a separate call of an operation.
+func (r Reader) newCall(o *op.Op) *op.Call {
 	c := &op.Call{Transport: "command", RequestID: cmp.Or(r.RequestID, string(loci.NewID(time.Now())))}
 	if o.Access == op.Agent {
 		c.ActorHeader = op.ActorAgent
 	}
-	return r.Caller.Call(ctx, o, c, op.Args{JSON: input})
+	return c
 }

@@ -113,7 +113,7 @@ func (o Options) show(ctx context.Context, r records.Reader, filter []byte) erro
 	if err != nil {
 		return err
 	}
-	if !o.Console.IsInteractive() || o.Console.JSON {
+	if width, _ := o.Console.Terminal(o.Console.Out); width == 0 || !o.Console.IsInteractive() || o.Console.JSON {
 		return (&output.Printer{Console: o.Console}).Print(o.List, raw)
 	}
 	var list loci.Candidates
@@ -172,11 +172,7 @@ func (o Options) print(out loci.ModerationResults) error {
 	if len(out.Results) == 0 {
 		return nil
 	}
-	raw, err := op.Encode(out)
-	if err != nil {
-		return err
-	}
-	return (&output.Printer{Console: o.Console}).Print(o.Review, raw)
+	return (&output.Printer{Console: o.Console}).PrintOutput(o.Review, out)
 }
 
 // replacement returns the input by which a candidate replaces a memory: CANDIDATE=MEMORY, or the candidate alone where

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -34,7 +35,10 @@ type fakeServer struct {
 }
 
 // Call runs an operation as far as a review needs it.
-func (s *fakeServer) Call(_ context.Context, o *op.Op, _ *op.Call, a op.Args) ([]byte, error) {
+func (s *fakeServer) Call(_ context.Context, o *op.Op, call *op.Call, a op.Args) ([]byte, error) {
+	if o.Method == "POST" && call.IdempotencyKey == "" {
+		return nil, errors.New(o.Name + " is not safe to repeat")
+	}
 	var in struct {
 		CandidateID  loci.ID
 		CandidateIDs []loci.ID
