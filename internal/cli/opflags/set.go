@@ -145,6 +145,9 @@ func (f *Set) Bind(cmd *cobra.Command) {
 	if f.TakesSeveral() {
 		cmd.Use += "..."
 	}
+	if s := f.missing(); s != nil && s.isPositional() {
+		cmd.Use += " [" + cmp.Or(map[string]string{"content": "text"}[s.flag], s.flag) + "]"
+	}
 	cmd.Args, cmd.Example = f.checkArgs, f.examples()
 	for _, s := range f.flags {
 		usage := s.usage()
@@ -341,7 +344,7 @@ func (f *Set) checkArgs(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	missing := f.missing()
-	if missing != nil && missing.isText() && missing.Format != passwordFormat && len(args) == len(words)+1 {
+	if missing != nil && missing.isPositional() && len(args) == len(words)+1 {
 		missing.values = args[len(words):]
 		return nil
 	}
@@ -373,6 +376,9 @@ func (f *Set) missing() *spec {
 	}
 	return nil
 }
+
+// isPositional reports whether the value of a required flag may be the last argument.
+func (s *spec) isPositional() bool { return s.isText() && s.Format != passwordFormat }
 
 // isText reports whether a flag takes any text.
 func (s *spec) isText() bool {

@@ -31,7 +31,7 @@ func TestArgumentsFollowPath(t *testing.T) {
 		op.Account, op.NoTool, finalize.run).Op)
 	cmd := &cobra.Command{Use: "finalize"}
 	f.Bind(cmd)
-	if cmd.Use != "finalize <session-id> <unit-id>" || !strings.Contains(cmd.Example, " --content ") {
+	if cmd.Use != "finalize <session-id> <unit-id> [text]" || !strings.Contains(cmd.Example, " --content ") {
 		t.Errorf("%s: %s", cmd.Use, cmd.Example)
 	}
 	testenv.NoError(t, cmd.Flags().Parse([]string{"--content", "c", "--details", `{"a":{"b":[1]}}`}))

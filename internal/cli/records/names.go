@@ -59,11 +59,12 @@ func (r Reader) namesOfRecord(ctx context.Context, raw []byte) map[loci.ID]strin
 			placed
 			Routing placed `json:"routing"`
 		} `json:"memory"`
+		Session placed `json:"session"`
 	}
 	if r.Table.Op("atlas.get") == nil || json.Unmarshal(raw, &answer) != nil {
 		return map[loci.ID]string{}
 	}
-	id := cmp.Or(answer.AtlasID, answer.Memory.AtlasID, answer.Memory.Routing.AtlasID)
+	id := cmp.Or(answer.AtlasID, answer.Memory.AtlasID, answer.Memory.Routing.AtlasID, answer.Session.AtlasID)
 	if id == "" {
 		return map[loci.ID]string{}
 	}

@@ -24,7 +24,7 @@ type authored struct {
 	VerifiedBy  loci.ID `json:"verifiedBy"`
 	InvitedBy   loci.ID `json:"invitedBy"`
 	OwnerUserID loci.ID `json:"ownerUserId"` // of an agent
-	UserID      loci.ID `json:"userId"`      // in a list of all members' records alone
+	UserID      loci.ID `json:"userId"`      // in a list, of all members' records alone
 }
 
 // ShowsUsers reports whether an input asks for the records of all members, instead of the caller's own.
@@ -106,7 +106,7 @@ func (r Reader) workspaceOfInput(ctx context.Context, input []byte) loci.ID {
 
 // authoredRecords returns the records of an answer that name people: the answer itself, its member, or its lists.
 func authoredRecords(answer []strictjson.Member, raw []byte, users bool) (records []authored, isList bool) {
-	add := func(raw []byte) {
+	add := func(raw []byte, users bool) {
 		var a authored
 		if json.Unmarshal(raw, &a) != nil {
 			return
@@ -118,10 +118,10 @@ func authoredRecords(answer []strictjson.Member, raw []byte, users bool) (record
 			records = append(records, a)
 		}
 	}
-	add(raw)
+	add(raw, true)
 	for _, m := range answer {
 		if m.IsObject() {
-			add(m.Value)
+			add(m.Value, true)
 		}
 	}
 	one := len(records) > 0 // its lists, such as the files of a memory, belong to it
@@ -130,7 +130,7 @@ func authoredRecords(answer []strictjson.Member, raw []byte, users bool) (record
 		if m.IsArray() && json.Unmarshal(m.Value, &list) == nil {
 			before := len(records)
 			for _, item := range list {
-				add(item)
+				add(item, users)
 			}
 			isList = isList || !one && len(records) > before
 		}
