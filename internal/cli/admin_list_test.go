@@ -38,13 +38,14 @@ func TestOperatorListsAndRevokesKeys(t *testing.T) {
 	}
 	expectText(t, run(exitFailure, "key", "list", "--email", "eve@example.org"),
 		`no user with the address "eve@example.org"`)
-	expectText(t, run(exitUsage, "key", "revoke", first), "add --yes")
+	expectText(t, run(exitUsage, "key", "revoke", first[28:]), "add --yes")
 	testenv.Equal(t, run(exitOK, "key", "revoke", strings.ToUpper(first), "--yes"),
 		`Revoked the key "Laptop" (`+first+") of ada@example.org.\n")
 	expectText(t, run(exitOK, "key", "revoke", first, "--json"), `"revokedAt":"`)
 	expectText(t, run(exitOK, "key", "list"), "REVOKED")
-	for id, want := range map[string]string{"0189": "at least the first 8 characters",
-		"01890000-0000-7000-8000-000000000001": "No API key has the id", second[:8] + "%": "No API key has the id"} {
+	for id, want := range map[string]string{"0189": "at least the first or last 8 characters",
+		"01890000-0000-7000-8000-000000000001": "There is no API key with this id",
+		second[:8] + "%":                       "A key is named"} {
 		expectText(t, run(exitFailure, "key", "revoke", id, "--yes"), want)
 	}
 }
@@ -78,7 +79,7 @@ func TestOperatorListsAndShowsWorkspaces(t *testing.T) {
 		t.Error(text)
 	}
 	expectText(t, run(exitFailure, "workspace", "show", "01890000-0000-7000-8000-000000000001"),
-		"No workspace has the id")
+		"There is no workspace with this id")
 }
 
 // addTeam adds a team of ada with a memory and an invitation to a database.

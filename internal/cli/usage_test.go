@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"github.com/loci-memory/loci/internal/cli/command"
 	"github.com/loci-memory/loci/internal/cli/console"
 	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/resolve"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/testenv"
 )
@@ -31,6 +33,30 @@ func allCommands(t *testing.T) (all []*cobra.Command) {
 
 // wordsOf returns the words that call a command.
 func wordsOf(c *cobra.Command) []string { return strings.Fields(c.CommandPath())[1:] }
+
+// TestIDsAreFoundInLists checks that each argument and flag with an id accepts a part of it. A unit is in no list, and
+// the commands for attachments find theirs in a memory.
+func TestIDsAreFoundInLists(t *testing.T) {
+	t.Parallel()
+	isID := regexp.MustCompile("(Id|_id)s?$")
+	clientIDs := []string{"externalId", "sourceEventId", "eventId", "inputEventIds"}
+	lists := resolve.Reader{Table: service.Ops}
+	for _, o := range service.Ops.Ops {
+		for _, f := range o.Fields() {
+			switch f.Resource {
+			case "unit", "attachment":
+			case "":
+				if isID.MatchString(f.Name) && !slices.Contains(clientIDs, f.Name) {
+					t.Errorf("%s: %s names no resource", o.Name, f.Name)
+				}
+			default:
+				if len(lists.ListsOf(f.Resource)) == 0 {
+					t.Errorf("%s: no list has the %s of %s", o.Name, f.Resource, f.Name)
+				}
+			}
+		}
+	}
+}
 
 // TestUsageErrorsExitWith2 gives every command an unknown flag, no arguments, an unknown command, and a wrong value
 // for every flag of a number, a boolean, an enumeration or a time. A hook reports no error: it would stop an agent.

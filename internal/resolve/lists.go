@@ -3,6 +3,7 @@ package resolve
 import (
 	"context"
 	"iter"
+	"maps"
 	"slices"
 
 	"github.com/loci-memory/loci"
@@ -60,14 +61,20 @@ func Unfiltered(list *op.Op) map[string]any {
 
 // filters returns the filters of calls to a list that together contain every record.
 func filters(list *op.Op) []map[string]any {
-	if list.Name == "agent.inbox" {
+	all := Unfiltered(list)
+	switch {
+	case list.Name == "agent.inbox":
 		return []map[string]any{nil, {"status": loci.ReceiptClosed}}
+	case slices.ContainsFunc(list.Fields(), func(f op.Field) bool { return f.Name == "scope" }):
+		managed := map[string]any{"scope": loci.ScopeManaged}
+		maps.Copy(managed, all)
+		return []map[string]any{all, managed}
 	}
-	return []map[string]any{Unfiltered(list)}
+	return []map[string]any{all}
 }
 
-// All reads the records of a resource: of one workspace or, without an id, of all. A workspace that does not show its
-// records to the caller is skipped. A record may occur twice.
+// All reads the records of a resource: of one workspace or, without an id, of all. Those that the caller may not list,
+// as a member of a workspace, are skipped. A record may occur twice.
 func (r Reader) All(ctx context.Context, resource string, workspaceID loci.ID) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		for _, list := range r.ListsOf(resource) {
@@ -112,7 +119,7 @@ func (r Reader) workspaces(ctx context.Context, id loci.ID) iter.Seq2[loci.ID, e
 // yieldAll yields the records of one list, and reports whether the caller wants more.
 func (r Reader) yieldAll(ctx context.Context, list *op.Op, filter map[string]any, yield func(Record, error) bool) bool {
 	for one, err := range r.List(ctx, list, filter) {
-		if loci.Is(err, loci.CodeForbidden) && ofWorkspace(list) != "" {
+		if loci.Is(err, loci.CodeForbidden) && (ofWorkspace(list) != "" || filter["scope"] != nil) {
 			return true
 		}
 		if !yield(one, err) || err != nil {

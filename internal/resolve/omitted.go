@@ -36,7 +36,7 @@ func (r Reader) Complete(ctx context.Context, o *op.Op, input []byte) ([]byte, e
 			var text string
 			_ = json.Unmarshal(given["candidateId"], &text) // no text names a candidate
 			var c Record
-			c, err = r.candidate(ctx, text)
+			c, err = r.Find(ctx, "candidate", "", text)
 			found["candidateId"], found[f.Name] = c.ID, c.SessionID
 		}
 		for name, id := range found {
@@ -50,20 +50,6 @@ func (r Reader) Complete(ctx context.Context, o *op.Op, input []byte) ([]byte, e
 		}
 	}
 	return input, nil
-}
-
-// candidate returns the candidate that a text names: of the caller's own sessions, or else of those that it manages.
-func (r Reader) candidate(ctx context.Context, text string) (Record, error) {
-	own, err := r.Find(ctx, "candidate", "", text)
-	list := r.Table.Op("session.candidates")
-	if !loci.Is(err, loci.CodeNotFound) || list == nil {
-		return own, err
-	}
-	filter := map[string]any{"scope": loci.ScopeManaged, "include": Unfiltered(list)["include"]}
-	if managed, e := Find("candidate", text, r.List(ctx, list, filter)); e == nil {
-		return managed, nil
-	}
-	return own, err
 }
 
 // defaultWorkspace returns the only team of the caller, in which its own agents are too, or else the personal

@@ -34,6 +34,10 @@ func (fakeService) moderate(context.Context, *identity.Actor, moderate) (out loc
 	return out, nil
 }
 
+func (fakeService) candidates(context.Context, *identity.Actor, loci.ListCandidates) (out idPage, err error) {
+	return out, nil
+}
+
 func (fakeService) list(context.Context, *identity.Actor, struct{ loci.Paging }) (out idPage, err error) {
 	return out, nil
 }
@@ -67,6 +71,10 @@ func newReader() (r Reader, o *op.Op, pages map[string]int) {
 	o = op.Add(table, "session.moderate", "POST /sessions/{sessionId}/moderate", "Decide.", op.Account, op.NoTool,
 		fakeService.moderate).Op
 	for name := range answers {
+		if name == "session.candidates" {
+			op.Add(table, name, "GET /"+name, "List.", op.Account, op.NoTool, fakeService.candidates)
+			continue
+		}
 		op.Add(table, name, "GET /"+name, "List.", op.Account, op.NoTool, fakeService.list)
 	}
 	pages = map[string]int{}
@@ -121,6 +129,7 @@ func TestCompleteFindsWhatIsLeftOut(t *testing.T) {
 	for _, c := range []struct{ op, workspaces, input, want string }{
 		{"session.moderate", "", `{"candidateId":"01a20154-2c97"}`, full},
 		{"session.moderate", "", `{"candidateId":"` + candidate + `","sessionId":null}`, `"sessionId":null`},
+		{"session.moderate", "none", `{"candidateId":"01a20154-2c97"}`, full},
 		{"session.moderate", "", `{"candidateId":"01a20158-2c97"}`, "No candidate has an id"},
 		{"session.moderate", "", `{"candidateId":"` + plans + `"}`, `,"sessionId":"` + later + `"}`}, // of a member
 		{"session.moderate", "", `{"candidateId":"01a2"}`, "at least the first or last 8"},
@@ -139,6 +148,9 @@ func TestCompleteFindsWhatIsLeftOut(t *testing.T) {
 		read := r.Call
 		r.Call = func(ctx context.Context, o *op.Op, input []byte, page int) ([]byte, error) {
 			if strings.Contains(string(input), "managed") {
+				if c.workspaces == "none" {
+					return nil, loci.NewError(loci.CodeForbidden)
+				}
 				return []byte(`{"candidates":[{"id":"` + plans + `","sessionId":"` + later + `"}]}`), nil
 			}
 			if o.Name != "workspace.list" {

@@ -36,8 +36,8 @@ func (s *Service) requireUser(ctx context.Context, e loci.Email) error {
 	return err
 }
 
-// UserKey returns the API key with an id, or with the only id that begins with the text, for the operator.
-func (s *Service) UserKey(ctx context.Context, id string) (accountdb.UserKey, error) {
+// UserKey returns the API key with an id for the operator.
+func (s *Service) UserKey(ctx context.Context, id loci.ID) (accountdb.UserKey, error) {
 	return store.SystemRead(ctx, s.Store, "show an API key to the operator",
 		func(t *store.SystemTx) (accountdb.UserKey, error) { return t.UserKey(id) })
 }
@@ -46,14 +46,14 @@ func (s *Service) UserKey(ctx context.Context, id string) (accountdb.UserKey, er
 func (s *Service) RevokeUserKey(ctx context.Context, id loci.ID) (accountdb.UserKey, error) {
 	return store.System(ctx, s.Store, "revoke an API key as the operator",
 		func(t *store.SystemTx) (accountdb.UserKey, error) {
-			k, err := t.UserKey(string(id))
+			k, err := t.UserKey(id)
 			if err == nil {
 				err = t.RevokeKey(k.UserID, k.ID)
 			}
 			if err != nil {
 				return k, err
 			}
-			return t.UserKey(string(id))
+			return t.UserKey(id)
 		})
 }
 
@@ -74,8 +74,8 @@ func (s *Service) ListAllWorkspaces(ctx context.Context, e loci.Email) (out AllW
 	return out, err
 }
 
-// ShowWorkspace returns the workspace with an id, or with the only id that begins with the text, for the operator.
-func (s *Service) ShowWorkspace(ctx context.Context, id string) (accountdb.WorkspaceDetail, error) {
+// ShowWorkspace returns the workspace with an id for the operator.
+func (s *Service) ShowWorkspace(ctx context.Context, id loci.ID) (accountdb.WorkspaceDetail, error) {
 	return store.SystemRead(ctx, s.Store, "show a workspace to the operator",
 		func(t *store.SystemTx) (accountdb.WorkspaceDetail, error) { return t.WorkspaceDetail(id) })
 }

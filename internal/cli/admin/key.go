@@ -8,6 +8,7 @@ import (
 
 	"github.com/loci-memory/loci/internal/cli/command"
 	"github.com/loci-memory/loci/internal/cli/format"
+	"github.com/loci-memory/loci/internal/resolve"
 	"github.com/loci-memory/loci/internal/server"
 )
 
@@ -33,15 +34,29 @@ func (c commands) revokeKey() *cobra.Command {
 		Use:   "revoke ID",
 		Short: "Revoke an API key",
 		Long: "Revokes an API key for good: it is refused with 403 revoked. A running server follows within two " +
-			"seconds. ID is the id of the\nkey (loci admin key list), or at least its first 8 characters. The " +
-			"command asks first.",
+			"seconds. ID is the id of the key (loci admin key list), or 8 characters or more at the beginning or end " +
+			"of it. The command asks first.",
 		Example: "loci admin key revoke 3f9c2a7b\n" +
 			"loci admin key revoke 3f9c2a7b --yes --json",
 		Args: command.ExactArgs("ID"),
 	}
 	cmd.Flags().BoolVar(&yes, "yes", false, "Do not ask for confirmation")
 	return c.adminCommand(cmd, func(ctx context.Context, a *server.Admin, args []string) (o adminResult, err error) {
-		k, err := a.UserKey(ctx, args[0])
+		found, err := find("key", args[0], func(yield func(resolve.Record, error) bool) {
+			all, err := a.ListUserKeys(ctx, "")
+			if err != nil {
+				yield(resolve.Record{}, err)
+			}
+			for _, k := range all.Keys {
+				if !yield(resolve.Record{ID: k.ID, Name: k.Name}, nil) {
+					return
+				}
+			}
+		})
+		if err != nil {
+			return o, err
+		}
+		k, err := a.UserKey(ctx, found.ID)
 		if err != nil {
 			return o, err
 		}

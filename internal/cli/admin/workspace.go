@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"iter"
 
 	"github.com/spf13/cobra"
 
@@ -42,17 +43,22 @@ func (c commands) showWorkspace() *cobra.Command {
 		if err != nil {
 			return adminResult{}, err
 		}
-		w, err := a.ShowWorkspace(ctx, string(found.ID))
+		w, err := a.ShowWorkspace(ctx, found.ID)
 		return adminResult{shown: w}, err
 	})
 }
 
-// findWorkspace returns the workspace of all users that a text names. A whole id is not looked up.
-func findWorkspace(ctx context.Context, a *server.Admin, text string) (resolve.Record, error) {
+// find returns the record of a list that a text names. A whole id is not looked up.
+func find(resource, text string, list iter.Seq2[resolve.Record, error]) (resolve.Record, error) {
 	if loci.ID(text).Valid() {
 		return resolve.Record{ID: loci.ID(text)}, nil
 	}
-	return resolve.Find("workspace", text, func(yield func(resolve.Record, error) bool) {
+	return resolve.Find(resource, text, list)
+}
+
+// findWorkspace returns the workspace of all users that a text names.
+func findWorkspace(ctx context.Context, a *server.Admin, text string) (resolve.Record, error) {
+	return find("workspace", text, func(yield func(resolve.Record, error) bool) {
 		all, err := a.ListWorkspaces(ctx, "")
 		if err != nil {
 			yield(resolve.Record{}, err)

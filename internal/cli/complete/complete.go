@@ -122,6 +122,10 @@ func recordsOf(ctx context.Context, r records.Reader, resource string) (list []v
 		if err != nil {
 			return list, err
 		}
+		if seen[string(one.ID)] { // in another list
+			continue
+		}
+		seen[string(one.ID)] = true
 		v := valueOf(resource, one)
 		if !seen[v.Text] {
 			list = append(list, v)

@@ -1,8 +1,6 @@
 package accountdb
 
 import (
-	"strings"
-
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
 )
@@ -35,39 +33,8 @@ func (t Tx) UserKeys(e loci.Email, after UserKey) (list []UserKey, err error) {
 	return list, err
 }
 
-// UserKey returns the key with an id, or with the only id that begins with a text of at least minIDPrefix characters.
-func (t Tx) UserKey(id string) (k UserKey, err error) {
-	whole, err := t.wholeID("api_keys", "API key", id)
-	if err != nil {
-		return k, err
-	}
-	return scanUserKey(t.conn.Row(userKeyQuery+`WHERE k.id = ?1`, whole))
-}
-
-// minIDPrefix is the least number of characters that may stand for an id: they cover a minute.
-const minIDPrefix = 8
-
-// wholeID returns the id in a table that begins with a text.
-func (t Tx) wholeID(table, what, start string) (id loci.ID, err error) {
-	start = strings.ToLower(start)
-	if len(start) < minIDPrefix {
-		return "", loci.Errorf(loci.CodeInvalidQuery, "Name the %s by its id, or by at least the first %d characters "+
-			"of it.", what, minIDPrefix)
-	}
-	n := 0
-	err = t.conn.QueryFew(`SELECT id FROM `+table+` WHERE substr(id, 1, ?2) = ?1 LIMIT 2`, []any{start, len(start)},
-		func(r sqldb.Row) error {
-			n++
-			return r.Scan(&id)
-		})
-	switch {
-	case err != nil:
-		return "", err
-	case n == 0:
-		return "", loci.Errorf(loci.CodeNotFound, "No %s has the id %q.", what, start)
-	case n > 1:
-		return "", loci.Errorf(loci.CodeInvalidQuery, "Several ids begin with %s: give more of the one that you mean.",
-			start)
-	}
-	return id, nil
+// UserKey returns the key with an id.
+func (t Tx) UserKey(id loci.ID) (UserKey, error) {
+	k, err := scanUserKey(t.conn.Row(userKeyQuery+`WHERE k.id = ?1`, id))
+	return k, sqldb.NotFoundMessage(err, "There is no API key with this id.")
 }

@@ -100,16 +100,12 @@ type WorkspaceDetail struct {
 	Atlases []AtlasSummary `json:"atlases" show:"columns=id name:20 status=active memoryCount usedBytes createdAt"`
 }
 
-// WorkspaceDetail returns the workspace with an id, or with the only id that begins with the text.
-func (t Tx) WorkspaceDetail(id string) (d WorkspaceDetail, err error) {
+// WorkspaceDetail returns the workspace with an id.
+func (t Tx) WorkspaceDetail(id loci.ID) (d WorkspaceDetail, err error) {
 	d.Members, d.Atlases = []loci.Member{}, []AtlasSummary{}
-	whole, err := t.wholeID("workspaces", "workspace", id)
+	w, err := scanWorkspaceSummary(t.conn.Row(workspaceQuery+`WHERE w.id = ?1`, id))
 	if err != nil {
-		return d, err
-	}
-	w, err := scanWorkspaceSummary(t.conn.Row(workspaceQuery+`WHERE w.id = ?1`, whole))
-	if err != nil {
-		return d, sqldb.MapNoRows(err)
+		return d, sqldb.NotFoundMessage(err, "There is no workspace with this id.")
 	}
 	d.Workspace.WorkspaceSummary = w
 	err = t.conn.QueryRow(`SELECT count(*) FROM invitations i WHERE i.workspace = ?1 AND i.status = ?2
