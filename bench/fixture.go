@@ -116,12 +116,7 @@ func (b *bench) fixture(d dataset, engine string) *fixture {
 // loadFixture makes two users with a key each, and loads the database through a server.
 func (b *bench) loadFixture(at *fixture, d dataset, engine string) {
 	for _, who := range []string{"ann", "bob"} {
-		for _, kind := range []string{"user", "key"} {
-			c := exec.CommandContext(b.ctx, b.binary("loci", engine),
-				at.flags("admin", kind, "create", "--json", "--email", who+"@example.org")...)
-			c.Env, c.Stderr = environ(), os.Stderr
-			at.Keys[who] = textField(must(c.Output()), "apiKey")
-		}
+		at.Keys[who] = b.newUser(at, engine, who)
 	}
 	p := b.serve(at, engine)
 	defer p.stop()
@@ -132,6 +127,25 @@ func (b *bench) loadFixture(at *fixture, d dataset, engine string) {
 	if len(at.IDs) > 0 {
 		p.waitMerged() // as some time after such a load
 	}
+}
+
+// newUser makes a user with a key.
+func (b *bench) newUser(at *fixture, engine, who string) (key string) {
+	for _, kind := range []string{"user", "key"} {
+		c := exec.CommandContext(b.ctx, b.binary("loci", engine),
+			at.flags("admin", kind, "create", "--json", "--email", who+"@example.org")...)
+		c.Env, c.Stderr = environ(), os.Stderr
+		key = textField(must(c.Output()), "apiKey")
+	}
+	return key
+}
+
+// newListeners makes the users who have n streams, with a key each.
+func (b *bench) newListeners(at *fixture, n int) (keys []string) {
+	for i := range (n + streamsOfAUser - 1) / streamsOfAUser {
+		keys = append(keys, b.newUser(at, b.drivers[0], fmt.Sprint("listener", i)))
+	}
+	return keys
 }
 
 // waitEmbedded waits until all memories have vectors.

@@ -51,7 +51,7 @@ func rows() []row {
 		{"streams", 1, (*bench).idleStreams, []line{
 			over("anonymous memory of an idle stream of 2,000", "loci KB", "floor KB", 2)}},
 		{"broadcast", 1, (*bench).broadcast, []line{
-			over("an event of a broadcast to 98 agents that listen", "loci cpu", "floor cpu", 4)}},
+			over("an event of a broadcast to 60 agents that listen", "loci cpu", "floor cpu", 4)}},
 		{"delivery", 1, (*bench).delivery, []line{
 			over("from a POST to the event at the same server, p50, over the POST", "same p50", "same post", 2),
 			over("the same at another server on PostgreSQL", "other p50", "other post", 5),

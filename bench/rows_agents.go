@@ -17,11 +17,11 @@ import (
 
 // Sizes of the rows about messages between agents.
 const (
-	streams       = 2000
-	streamsOfAKey = 50
-	listeners     = 98 // beside the sender: a user has at most 100 keys
-	broadcasts    = 40
-	deliveries    = 200
+	streams        = 2000
+	streamsOfAUser = 50
+	listeners      = 60 // of a user, who has at most 64 streams
+	broadcasts     = 40
+	deliveries     = 200
 )
 
 const agentHeader = "X-Loci-Actor: agent"
@@ -49,9 +49,8 @@ func (p *process) newAgent(at *fixture) (key, agent string) {
 
 // idleStreams measures the memory that streams without events add to a server. Each turn has a new server.
 func (b *bench) idleStreams() []side {
-	at, p := b.serveVariant(b.prose(), b.loci("loci")[0])
-	keys := p.newKeys(at, streams/streamsOfAKey)
-	p.stop()
+	at := b.copyFixture(b.prose(), b.drivers[0])
+	keys := b.newListeners(at, streams)
 	measure := func(p *process) figures {
 		defer p.stop()
 		p.waitIdle()

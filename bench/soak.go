@@ -66,18 +66,18 @@ func runSoak(ctx context.Context, args []string) error {
 		if s.at = s.copyFixture(d, s.drivers[0]); s.workspaces == 0 {
 			s.at.embedder = nil
 		}
+		keys := s.newListeners(s.at, s.streams)
 		s.server = s.serve(s.at, s.drivers[0])
-		s.openStreams()
+		s.openStreams(keys)
 		s.runLoad()
 		check(s.verdict())
 	})
 }
 
 // openStreams opens the idle streams. One that ends during the soak is an error.
-func (s *soak) openStreams() {
-	keys := s.server.newKeys(s.at, (s.streams+streamsOfAKey-1)/streamsOfAKey)
+func (s *soak) openStreams(keys []string) {
 	for i := range s.streams {
-		w := s.server.listen(keys[i/streamsOfAKey])
+		w := s.server.listen(keys[i/streamsOfAUser])
 		go func() {
 			err := w.waitForLine("event: close") // which a running server does not send
 			s.mu.Lock()
