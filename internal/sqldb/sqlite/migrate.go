@@ -44,7 +44,7 @@ func (c *conn) migrate(ctx context.Context, db *sql.DB, o sqldb.Options) error {
 		return err
 	}
 	for { // each schema is recorded before the next migration, which may fail
-		if _, err := c.Exec(fmt.Sprintf(`PRAGMA user_version = %d`, have), nil); err != nil || have >= latest {
+		if _, err := db.ExecContext(ctx, fmt.Sprintf(`PRAGMA user_version = %d`, have)); err != nil || have >= latest {
 			return err
 		}
 		if _, err := p.UpByOne(ctx); err != nil {
