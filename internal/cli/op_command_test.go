@@ -141,6 +141,7 @@ func TestInvalidFlagValueReturnsOperationError(t *testing.T) {
 		"2 mode must be one of auto":   {"memory", "search", "x", "--mode", "fast"},
 		"2 accept must be a boolean":   {"invitation", "respond", "i", "--accept=maybe", "--confirm"},
 		"1 content must not be empty":  {"memory", "create", "--content", ""},
+		"2 since must be a time":       {"memory", "list", "--since", "foo"},
 		"2 limit must be at most":      {"memory", "list", "--limit", "1000"},
 		"1 not valid UTF-8":            {"memory", "create", "--content", "a\xff"},
 		"2 rules must be a list":       {"toy-box", "sort", "--rules", "{}"},
@@ -155,7 +156,7 @@ func TestInvalidFlagValueReturnsOperationError(t *testing.T) {
 	}
 	d.expectRun(t, 2, `"code":"invalid_query"`, "memory", "create", "--json")
 	testenv.Contains(t, d.out.String(), `"requestId":"`)
-	d.expectRun(t, 2, `takes no arguments, but got "two"`, "memory", "create", "two", "texts")
+	d.expectRun(t, 2, `takes only [text], but got "texts" too: put a text with spaces between quotation marks`, "memory", "create", "two", "texts")
 	testenv.Equal(t, d.openCount, 0)
 	d.expectRun(t, 0, "", "memory", "create", "a text")
 	testenv.Equal(t, d.service.create.Content, "a text")

@@ -286,6 +286,11 @@ func (p *inputSpec) setString(v reflect.Value, name, text string) error {
 	if p.pattern != nil && !p.pattern.MatchString(text) {
 		return invalidf("%s must have only %s", name, r.Characters)
 	}
+	if p.typ == momentType {
+		if _, err := loci.Moment(text).At(0, name); err != nil {
+			return err
+		}
+	}
 	if r.NoSecret {
 		if err := secret.Reject(loci.SecretsReject, name, text); err != nil {
 			return err

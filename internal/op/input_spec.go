@@ -54,6 +54,7 @@ type ruleProvider interface{ Rule() loci.Rule }
 
 var (
 	timeType     = reflect.TypeFor[loci.Time]()
+	momentType   = reflect.TypeFor[loci.Moment]()
 	idType       = reflect.TypeFor[loci.ID]()
 	optionalID   = reflect.TypeFor[loci.OptionalID]()
 	metadataType = reflect.TypeFor[loci.Metadata]()
