@@ -219,7 +219,7 @@ var allowedImports = map[string][]string{
 	"internal/cli/format":  {},
 	"internal/cli/opflags": {"", "internal/cli/command", "internal/cli/format", "internal/op", "internal/resolve"},
 	"internal/cli/output": {"", "internal/cli/command", "internal/cli/console", "internal/cli/format",
-		"internal/op", "internal/strictjson"},
+		"internal/cli/records", "internal/op", "internal/strictjson"},
 	"internal/cli/profile": {"", "internal/atomicfile", "internal/oauthclient"},
 	"internal/cli/records": {"", "internal/cli/format", "internal/op", "internal/resolve", "internal/strictjson"},
 	"internal/store/storetest": {"", "internal/identity", "internal/page", "internal/query", "internal/retrieve",

@@ -13,6 +13,7 @@ import (
 	"github.com/loci-memory/loci/internal/cli/command"
 	"github.com/loci-memory/loci/internal/cli/console"
 	"github.com/loci-memory/loci/internal/cli/format"
+	"github.com/loci-memory/loci/internal/cli/records"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/strictjson"
 )
@@ -266,7 +267,7 @@ func (p *Printer) printRecord(b *bytes.Buffer, answer []strictjson.Member, shown
 			default:
 				v := displayField(m.Name, m.Value, shown.Times[m.Name])
 				switch {
-				case slices.Contains(personFields, m.Name):
+				case slices.Contains(records.PersonFields, m.Name):
 					v = nameWithID(p.People, loci.ID(v))
 				case slices.Contains(containerFields, m.Name):
 					v = nameWithID(p.Names, loci.ID(v))

@@ -54,9 +54,6 @@ func addNames(records []map[string]json.RawMessage, names map[loci.ID]string) {
 	}
 }
 
-// personFields are the fields with the ids of people.
-var personFields = []string{"createdBy", "invitedBy", "verifiedBy", "ownerUserId", "userId"}
-
 // containerFields are the fields with the ids of atlases and workspaces.
 var containerFields = []string{"atlasId", "workspaceId"}
 

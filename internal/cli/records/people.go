@@ -1,6 +1,7 @@
 package records
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"maps"
@@ -17,14 +18,13 @@ const (
 	maxMembers = 500 // of a team
 )
 
+// PersonFields are the fields with the ids of people. In a list, userId has a name in records of all members alone.
+var PersonFields = []string{"archivedBy", "createdBy", "invitedBy", "verifiedBy", "ownerUserId", "userId"}
+
 // An authored record names the people who made it, reviewed it, own it, or invite.
 type authored struct {
-	WorkspaceID loci.ID `json:"workspaceId"`
-	CreatedBy   loci.ID `json:"createdBy"`
-	VerifiedBy  loci.ID `json:"verifiedBy"`
-	InvitedBy   loci.ID `json:"invitedBy"`
-	OwnerUserID loci.ID `json:"ownerUserId"` // of an agent
-	UserID      loci.ID `json:"userId"`      // in a list, of all members' records alone
+	workspaceID loci.ID
+	people      []loci.ID
 }
 
 // ShowsUsers reports whether an input asks for the records of all members, instead of the caller's own.
@@ -49,16 +49,14 @@ func (r Reader) PersonNames(ctx context.Context, input, raw []byte) map[loci.ID]
 	wanted := map[loci.ID]map[loci.ID]bool{} // by workspace
 	home := sync.OnceValue(func() loci.ID { return r.workspaceOfInput(ctx, input) })
 	for _, a := range records {
-		if a.WorkspaceID == "" {
-			a.WorkspaceID = home()
+		if a.workspaceID == "" {
+			a.workspaceID = home()
 		}
-		if wanted[a.WorkspaceID] == nil {
-			wanted[a.WorkspaceID] = map[loci.ID]bool{}
+		if wanted[a.workspaceID] == nil {
+			wanted[a.workspaceID] = map[loci.ID]bool{}
 		}
-		for _, id := range []loci.ID{a.CreatedBy, a.VerifiedBy, a.InvitedBy, a.OwnerUserID, a.UserID} {
-			if id != "" {
-				wanted[a.WorkspaceID][id] = true
-			}
+		for _, id := range a.people {
+			wanted[a.workspaceID][id] = true
 		}
 	}
 	delete(wanted, "")
@@ -92,10 +90,11 @@ func (r Reader) PersonNames(ctx context.Context, input, raw []byte) map[loci.ID]
 func (r Reader) workspaceOfInput(ctx context.Context, input []byte) loci.ID {
 	var given struct {
 		MemoryID    loci.ID `json:"memoryId"`
+		InPath      loci.ID `json:"workspaceId"`
 		WorkspaceID loci.ID `json:"workspace_id"`
 	}
 	if json.Unmarshal(input, &given) != nil || given.MemoryID == "" || r.Table.Op("memory.get") == nil {
-		return given.WorkspaceID
+		return cmp.Or(given.WorkspaceID, given.InPath)
 	}
 	m, err := r.find(ctx, "memory", "memoryId", given.MemoryID, "")
 	if err != nil {
@@ -107,14 +106,19 @@ func (r Reader) workspaceOfInput(ctx context.Context, input []byte) loci.ID {
 // authoredRecords returns the records of an answer that name people: the answer itself, its member, or its lists.
 func authoredRecords(answer []strictjson.Member, raw []byte, users bool) (records []authored, isList bool) {
 	add := func(raw []byte, users bool) {
-		var a authored
-		if json.Unmarshal(raw, &a) != nil {
+		var fields map[string]json.RawMessage
+		if json.Unmarshal(raw, &fields) != nil {
 			return
 		}
-		if !users {
-			a.UserID = ""
+		var a authored
+		_ = json.Unmarshal(fields["workspaceId"], &a.workspaceID) // absent or a text
+		for _, name := range PersonFields {
+			var id loci.ID
+			if json.Unmarshal(fields[name], &id) == nil && id != "" && (users || name != "userId") {
+				a.people = append(a.people, id)
+			}
 		}
-		if a.CreatedBy != "" || a.InvitedBy != "" || a.OwnerUserID != "" || a.UserID != "" {
+		if a.people != nil {
 			records = append(records, a)
 		}
 	}

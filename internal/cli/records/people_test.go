@@ -49,6 +49,7 @@ func TestPeopleHaveNamesWhereThereAreSeveral(t *testing.T) {
 		{managed, strings.ReplaceAll(inHome, "createdBy", "userId"), map[loci.ID]string{"ann": "Ann"}},
 		{`{"workspace_id":"` + team + `"}`, agent, map[loci.ID]string{"bob": "Bob"}},
 		{`{"workspace_id":"` + home + `"}`, agent, nil},
+		{`{"workspaceId":"` + team + `"}`, `],"workspace":{"archivedBy":"bob"},"other":[`, map[loci.ID]string{"bob": "Bob"}},
 		{"", inHome + `],"createdBy":"ann","workspaceId":"` + home + `","other":[`, map[loci.ID]string{"ann": "Ann"}},
 	} {
 		r := Reader{Caller: membersCaller{home}, Table: table}
