@@ -47,9 +47,9 @@ func (o Options) getCommand() *cobra.Command {
 			"file system gives a meaning. It replaces no other file without --force. The bytes arrive in a file\n" +
 			"that ends with .part, which gets the name when its checksum is right. After a broken connection the\n" +
 			"download continues by itself, and after an interruption with the next run of the same command.",
-		Example: "loci attachment get " + exampleID + "\n" +
-			"loci attachment get 3f9c2a7b --memory 8d1e60b4 --output plan.pdf --force\n" +
-			"loci attachment get " + exampleID + " --output - | gunzip",
+		Example: "loci attachment get 3f9c2a7b --memory 8d1e60b4\n" +
+			"loci attachment get 01a228db-f712-73b1-bb99-837db95c4956 --output plan.pdf --force\n" +
+			"loci attachment get 3f9c2a7b --memory 8d1e60b4 --output - | gunzip",
 		Args: command.ExactArgs("<attachment-id>"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := g.check(); err != nil {

@@ -24,7 +24,7 @@ func (o Options) removeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "remove <attachment-id>...",
 		Short: "Delete files of memories, for good",
-		Example: "loci attachment remove " + exampleID + "\n" +
+		Example: "loci attachment remove 3f9c2a7b --memory 5c07d9e2\n" +
 			"loci attachment remove 3f9c2a7b 8d1e60b4 --memory 5c07d9e2 --yes",
 		Args: atLeastOne("<attachment-id>"),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -45,6 +45,7 @@ var handwrittenExamples = map[string][]string{
 		"loci session moderate 3f9c2a7b --action compile",
 		"loci session moderate 3f9c2a7b --action compile --supersede 8d1e60b4",
 	},
+	"memory.supersede": {"loci memory supersede 3f9c2a7b --replacement-memory-id 8d1e60b4"},
 	"session.bulk": {
 		"loci session bulk --action archive --session-ids 8d1e60b4,3f9c2a7b",
 		"loci session bulk --action delete --session-ids 8d1e60b4 --yes",

@@ -146,7 +146,7 @@ func (f *Set) Bind(cmd *cobra.Command) {
 		cmd.Use += "..."
 	}
 	if s := f.missing(); s != nil && s.isPositional() {
-		cmd.Use += " [" + cmp.Or(map[string]string{"content": "text"}[s.flag], s.flag) + "]"
+		cmd.Use += " [" + s.argument() + "]"
 	}
 	cmd.Args, cmd.Example = f.checkArgs, f.examples()
 	for _, s := range f.flags {
@@ -333,6 +333,15 @@ func (f *Set) checkArgs(cmd *cobra.Command, args []string) error {
 	for _, s := range f.argsOf(len(args)) {
 		words = append(words, "<"+s.flag+">")
 	}
+	text := f.missing()
+	takesText := text != nil && text.isPositional()
+	switch {
+	case takesText && len(args) == len(words)+1:
+		text.values = args[len(words):]
+		return nil
+	case takesText && len(args) > len(words):
+		words = append(words, "["+text.argument()+"]")
+	}
 	var err error
 	if !f.TakesSeveral() || len(args) < 2 {
 		err = command.ExactArgs(words...)(cmd, args)
@@ -343,12 +352,7 @@ func (f *Set) checkArgs(cmd *cobra.Command, args []string) error {
 	if err == nil || len(args) <= len(words) {
 		return err
 	}
-	missing := f.missing()
-	if missing != nil && missing.isPositional() && len(args) == len(words)+1 {
-		missing.values = args[len(words):]
-		return nil
-	}
-	if n := len(f.args); n > 0 && f.args[n-1].Resource == "" {
+	if n := len(f.args); n > 0 && f.args[n-1].Resource == "" || takesText {
 		return fmt.Errorf("%w: put a text with spaces between quotation marks", err)
 	}
 	return err
@@ -379,6 +383,14 @@ func (f *Set) missing() *spec {
 
 // isPositional reports whether the value of a required flag may be the last argument.
 func (s *spec) isPositional() bool { return s.isText() && s.Format != passwordFormat }
+
+// argument names the value of a required flag where it is an argument.
+func (s *spec) argument() string {
+	if s.flag == "content" {
+		return "text"
+	}
+	return s.flag
+}
 
 // isText reports whether a flag takes any text.
 func (s *spec) isText() bool {

@@ -74,7 +74,13 @@ func Command(o Options) *cobra.Command {
 		if err != nil {
 			return command.UsageError(loci.AsError(err).Message)
 		}
-		decided := slices.ContainsFunc(given, func(ids []string) bool { return len(ids) > 0 })
+		decided := false
+		for i, d := range decisions {
+			changed := cmd.Flags().Changed(d.flag)
+			if decided = decided || changed; changed && len(given[i]) == 0 {
+				return command.UsageError("--" + d.flag + " names no candidate")
+			}
+		}
 		if decided && string(inputs[0]) != "{}" {
 			return command.UsageError("a decision names its candidates: leave out the filters")
 		}

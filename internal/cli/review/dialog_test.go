@@ -169,6 +169,7 @@ func TestFlagsDecide(t *testing.T) {
 		"--replace 000000c3 --keep 000000c1":          "is similar to 2 memories",
 		"--keep 000000c1 --dismiss 000000c9":          "No candidate has an id",
 		"--keep 000000c1 --session-id 00000001":       "leave out the filters",
+		"--dismiss=":                                  "--dismiss names no candidate",
 		"--scope all":                                 "scope must be one of own, managed",
 		"":                                            "000000c3",
 	} {
