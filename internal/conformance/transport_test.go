@@ -463,3 +463,101 @@ func quoted(t *testing.T, value any) any {
 	}
 	return string(raw)
 }
+
+// spellings returns the names of a field in other cases: snake_case, camelCase, kebab-case and upper case.
+func spellings(name string) []string {
+	kebab := flagName(name)
+	words := strings.Split(kebab, "-")
+	for i := range words[1:] {
+		words[i+1] = strings.ToUpper(words[i+1][:1]) + words[i+1][1:]
+	}
+	list := []string{strings.ReplaceAll(kebab, "-", "_"), strings.Join(words, ""), kebab, strings.ToUpper(name)}
+	return slices.DeleteFunc(list, func(s string) bool { return s == name })
+}
+
+// TestToolsReadNamesOfFieldsInAnyCase spells each field of each tool in other cases; the strict decoder refuses that.
+func TestToolsReadNamesOfFieldsInAnyCase(t *testing.T) {
+	t.Parallel()
+	for _, o := range tools() {
+		read := func(fields []op.Field, wrap string) {
+			for _, f := range fields {
+				for _, other := range spellings(f.Name) {
+					given := fmt.Appendf(nil, wrap, fmt.Sprintf("%q:%q", other, "1"))
+					got, err := o.Lenient(given)
+					want, _ := o.Lenient(fmt.Appendf(nil, wrap, fmt.Sprintf("%q:%q", f.Name, "1")))
+					if err != nil || string(got) != string(want) || bytes.Equal(got, given) {
+						t.Errorf("%s: %s became %s %v", o.Name, given, got, err)
+					}
+					_, err = o.Canonical(op.Args{JSON: given})
+					if err == nil || !strings.Contains(err.Error(), "unknown field") {
+						t.Errorf("%s: %s: %v", o.Name, given, err)
+					}
+				}
+			}
+		}
+		read(o.Fields(), "{%s}")
+		for _, f := range slices.DeleteFunc(o.Fields(), func(f op.Field) bool { return f.List }) {
+			read(f.Fields, fmt.Sprintf(`{%q:{%%s}}`, f.Name))
+		}
+	}
+}
+
+// TestOnlyToolsReadNamesOfFieldsInAnyCase sends the call of each fixture with all names in other cases.
+func TestOnlyToolsReadNamesOfFieldsInAnyCase(t *testing.T) {
+	t.Parallel()
+	h := newTestServer(t, conformance.New(t, conformance.OpenSQLite, withMail))
+	for _, o := range tools() {
+		f := fixtureOf(t, o.Name)
+		for i := range 4 {
+			at := h.alone(f)
+			in, renamed := f.args(testScene{at.World, t}), args{}
+			for name, value := range in {
+				all := spellings(name)
+				renamed[all[i%len(all)]] = value
+			}
+			if len(in) == 0 || !isFullTool(o) {
+				continue
+			}
+			a := viaREST(at, o, at.Call(ownerOf(o)), renamed)
+			testenv.Equal(t, a.code() != "", true, o.Name, "via REST", renamed, a.object)
+			a = viaTool(at, o, at.Call(ownerOf(o)), renamed)
+			testenv.Equal(t, a.code(), loci.Code(""), o.Name, renamed, a.object)
+		}
+	}
+}
+
+// TestToolsReadSynonymsOfIDs names the one required id "id", and each id by its record.
+func TestToolsReadSynonymsOfIDs(t *testing.T) {
+	t.Parallel()
+	count := 0
+	for _, o := range tools() {
+		var required []string
+		for _, f := range o.Fields() {
+			if f.Required && f.Resource != "" && !f.List {
+				required = append(required, f.Name)
+			}
+			record, ok := strings.CutSuffix(strings.TrimSuffix(f.Name, "Id"), "_id")
+			if f.Resource == "" || !ok && !strings.HasSuffix(f.Name, "Id") {
+				continue
+			}
+			count++
+			got, err := o.Lenient(fmt.Appendf(nil, `{%q:"1"}`, record))
+			testenv.Equal(t, string(got), fmt.Sprintf(`{%q:"1"}`, f.Name), o.Name, record, err)
+		}
+		got, err := o.Lenient([]byte(`{"id":"1"}`))
+		want := `{"id":"1"}`
+		if len(required) == 1 {
+			want = fmt.Sprintf(`{%q:"1"}`, required[0])
+		}
+		testenv.Equal(t, string(got), want, o.Name, err)
+	}
+	if count < 40 {
+		t.Errorf("%d ids", count)
+	}
+	for _, o := range tools() {
+		if f := o.InputSchema().Properties; f["content"] != nil && f["text"] == nil {
+			got, err := o.Lenient([]byte(`{"text":"1"}`))
+			testenv.Equal(t, string(got), `{"content":"1"}`, o.Name, err)
+		}
+	}
+}

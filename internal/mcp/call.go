@@ -185,13 +185,16 @@ func (t *tool) reduceArguments(args []byte, maxItems int) (smaller []byte, ok bo
 
 // choose returns the tool that runs, t or its other one, and the arguments for it.
 func (t *tool) choose(args []byte) (chosen *tool, rest []byte, err error) {
-	if given, _ := removeMember(args, t.otherArgument); t.other == nil || given == nil {
+	if t.other == nil {
 		return t, args, nil
 	}
 	if args, err = t.op.Lenient(args); err != nil { // what is absent for t is absent for the other
 		return nil, nil, err
 	}
 	given, rest := removeMember(args, t.otherArgument)
+	if given == nil {
+		return t, args, nil
+	}
 	if again, _ := removeMember(rest, t.otherArgument); again != nil {
 		return nil, nil, loci.Errorf(loci.CodeInvalidQuery, "%s is given twice", t.otherArgument)
 	}

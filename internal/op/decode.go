@@ -382,9 +382,11 @@ func Nearest(name string, known []string) string {
 	return best
 }
 
+var separators = strings.NewReplacer("_", "", "-", "")
+
 // foldName removes differences of letter case and word separators.
 func foldName(s string) string {
-	return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(strictjson.Shorten(s)))
+	return strings.ToLower(separators.Replace(strictjson.Shorten(s)))
 }
 
 // editDistance is the edit distance of two short words (Wagner and Fischer, 1974).

@@ -45,8 +45,9 @@ type inputSpec struct {
 
 type field struct {
 	Field
-	index []int
-	spec  *inputSpec
+	folded string // the name by foldName
+	index  []int
+	spec   *inputSpec
 }
 
 // A ruleProvider type has its own Rule.
@@ -123,7 +124,7 @@ func (p *inputSpec) addFields() {
 			Min:       item.rule.Min, Max: item.rule.Max, Default: item.rule.Default,
 			Description: cmp.Or(f.Tag.Get("jsonschema"), spec.rule.Description),
 			ToolDefault: cmp.Or(toolDefaults[name], item.rule.ToolDefault),
-			Fields:      spec.describeFields()}, f.Index, spec})
+			Fields:      spec.describeFields()}, foldName(name), f.Index, spec})
 	}
 	if n := len(p.fields); n > maxFields {
 		panic(fmt.Sprintf("op: %s has %d fields, and %d are the most", p.typ, n, maxFields))

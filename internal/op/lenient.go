@@ -1,6 +1,7 @@
 package op
 
 import (
+	"bytes"
 	"strconv"
 	"strings"
 	"time"
@@ -10,10 +11,11 @@ import (
 )
 
 // Lenient returns the arguments of a tool as the strict decoder wants them. Models fill optional arguments with null or
-// "", quote numbers, booleans and lists, and write a list as one text. Arguments that the decoder accepts keep their
-// meaning. An optional "" is the exception: it counts as absent, unless its type gives it a meaning (loci.Rule.Null).
-// All else is left for the decoder to refuse.
+// "", quote numbers, booleans, lists and objects, write a list as one text, and spell the names of fields in another
+// case. Arguments that the decoder accepts keep their meaning. An optional "" is the exception: it counts as absent,
+// unless its type gives it a meaning (loci.Rule.Null). All else is left for the decoder to refuse.
 func (o *Op) Lenient(args []byte) ([]byte, error) {
+	args = unquoteObject(args)
 	in := strictjson.NewScanner(args)
 	if in.Next() != '{' {
 		return args, nil
@@ -31,12 +33,25 @@ func (o *Op) Lenient(args []byte) ([]byte, error) {
 	return l.out, nil
 }
 
+// unquoteObject returns the JSON object that a JSON string holds, or else the value.
+func unquoteObject(value []byte) []byte {
+	if text, ok := readText(value); ok && strings.HasPrefix(strings.TrimSpace(text), "{") {
+		in := strictjson.NewScanner([]byte(text))
+		if object, err := in.Raw(); err == nil && in.End("object") == nil {
+			return object
+		}
+	}
+	return value
+}
+
 // A lenientWriter writes arguments again. It reads each byte at most once for each level of the input's type.
 type lenientWriter struct{ out []byte }
 
-// object writes the next object without its absent members; prefix is the path to it, "" or "source.".
+// object writes the next object without its absent members; prefix is the path to it, "" or "source.". A field that is
+// given under two names must have one value.
 func (l *lenientWriter) object(p *inputSpec, in *strictjson.Scanner, prefix string) error {
 	var given fieldSet
+	written := make([][]byte, len(p.fields))
 	l.out = append(l.out, '{')
 	begin := len(l.out)
 	err := in.RawMembers(func(rawName []byte) error {
@@ -44,25 +59,34 @@ func (l *lenientWriter) object(p *inputSpec, in *strictjson.Scanner, prefix stri
 		if err != nil {
 			return err
 		}
-		i := p.rawIndex(rawName)
-		if i >= 0 && given.has(i) {
-			return invalidf("%s is given twice", prefix+p.fields[i].Name)
-		}
-		if i >= 0 {
-			given.add(i)
-		}
 		end := len(l.out)
 		if end > begin {
 			l.out = append(l.out, ',')
 		}
-		l.out = append(append(l.out, rawName...), ':')
+		name, _ := readText(rawName)
+		i := p.meantField(name)
 		if i < 0 {
-			l.out = append(l.out, value...)
+			l.out = append(append(append(l.out, rawName...), ':'), value...)
 			return nil
 		}
-		written, err := l.member(&p.fields[i], value, prefix)
-		if !written {
+		f := &p.fields[i]
+		if f.Name == name && given.has(i) {
+			return invalidf("%s is given twice", prefix+name)
+		} else if f.Name == name {
+			given.add(i)
+		}
+		l.out = append(append(append(l.out, '"'), f.Name...), `":`...)
+		start := len(l.out)
+		kept, err := l.member(f, value, prefix)
+		switch first := written[i]; {
+		case !kept || err != nil:
 			l.out = l.out[:end]
+		case first == nil:
+			written[i] = l.out[start:len(l.out):len(l.out)]
+		case bytes.Equal(first, l.out[start:]):
+			l.out = l.out[:end]
+		default:
+			return invalidf("%s is given twice, with different values", prefix+f.Name)
 		}
 		return err
 	})
@@ -70,15 +94,37 @@ func (l *lenientWriter) object(p *inputSpec, in *strictjson.Scanner, prefix stri
 	return err
 }
 
-// rawIndex returns the index of the field of a name as written in JSON, or -1.
-func (p *inputSpec) rawIndex(rawName []byte) int {
-	name, ok := readText(rawName)
-	for i := range p.fields {
-		if ok && p.fields[i].Name == name {
-			return i
+// meantField returns the index of the field that an argument means, or -1: the field of its name, or the only one whose
+// name differs in letter case and separators alone, or the only one that the name can stand for.
+func (p *inputSpec) meantField(name string) int {
+	only := func(matches func(f *field) bool) int {
+		found := -1
+		for i := range p.fields {
+			if matches(&p.fields[i]) {
+				if found >= 0 {
+					return -1
+				}
+				found = i
+			}
 		}
+		return found
 	}
-	return -1
+	if i := only(func(f *field) bool { return f.Name == name }); i >= 0 {
+		return i
+	}
+	folded := foldName(name)
+	if i := only(func(f *field) bool { return f.folded == folded }); i >= 0 {
+		return i
+	}
+	return only(func(f *field) bool {
+		switch folded {
+		case "id":
+			return f.Required && f.spec.isID()
+		case "text":
+			return f.Name == "content"
+		}
+		return f.spec.isID() && f.folded == folded+"id"
+	})
 }
 
 // member writes the value of a field, unless it counts as absent. So does an object whose members all do.
@@ -93,7 +139,7 @@ func (l *lenientWriter) member(f *field, value []byte, prefix string) (written b
 	if err := l.value(f.spec, value, prefix+f.Name); err != nil {
 		return false, err
 	}
-	emptied := f.spec.kind == objectKind && string(l.out[begin:]) == "{}" && strings.Contains(string(value), ":")
+	emptied := f.spec.kind == objectKind && string(l.out[begin:]) == "{}" && bytes.Contains(value, []byte(":"))
 	return !emptied || f.Required, nil
 }
 
@@ -107,6 +153,9 @@ func (p *inputSpec) isAbsent(text string) bool {
 
 // value writes a value as p wants it; name is its path, for messages.
 func (l *lenientWriter) value(p *inputSpec, value []byte, name string) error {
+	if p.kind == objectKind || p.kind == metadataKind {
+		value = unquoteObject(value)
+	}
 	in := strictjson.NewScanner(value)
 	switch c := value[0]; {
 	case c == '{' && p.kind == objectKind:
@@ -200,7 +249,7 @@ func (p *inputSpec) clamp(value []byte) []byte {
 
 // readText returns the text of a JSON string.
 func readText(value []byte) (string, bool) {
-	if value[0] != '"' {
+	if len(value) == 0 || value[0] != '"' {
 		return "", false
 	}
 	in := strictjson.NewScanner(value)

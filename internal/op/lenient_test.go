@@ -72,7 +72,13 @@ func TestLenientReadsWhatModelsMean(t *testing.T) {
 		`"note":"[\"a\"]"`:                                                                      `,"note":"[\"a\"]"`,
 		`"note":"null"`:                                                                         `,"note":"null"`,
 		`"note":" "`:                                                                            `,"note":" "`,
-		`"extra":{"size":"5","none":null,"text":""}`:                                            `,"extra":{"none":null,"size":"5","text":""}`,
+		`"Size":"5"`:                                                                            `,"size":5`,
+		`"S-I_Z\u0045":5,"size":"5","SIZE":""`:                                                  `,"size":5`,
+		`"size":null,"Size":5`:                                                                  `,"size":5`,
+		`"thing_id":"7","ThingID":"7","thing":"7","id":"7","NAME":"n"`: "",
+		`"Within":"{\"URI\":\"a\"}"`:                                   `,"within":{"uri":"a"}`,
+		`"extra":"{\"Size\":1}"`:                                       `,"extra":{"Size":1}`,
+		`"extra":{"size":"5","none":null,"text":""}`:                   `,"extra":{"none":null,"size":"5","text":""}`,
 	} {
 		if got, err := readForm(t, given); err != nil || got != want {
 			t.Errorf("%s: %s %v, want %s", given, got, err, want)
@@ -90,7 +96,13 @@ func TestLenientLeavesTheRestToTheDecoder(t *testing.T) {
 		`"within":{"uri":null,"position":1}`: "within.uri is required",
 		`"within":{"uri":""}`:                "within.uri must not be empty",
 		`"within":{"url":""}`:                `did you mean "uri"?`,
-		`"within":"{\"uri\":\"a\"}"`:         "within must be an object",
+		`"within":"{\"uri\":\"a\""`:          "within must be an object",
+		`"within":"{} {}"`:                   "within must be an object",
+		`"size":5,"Size":6`:                  "size is given twice, with different values",
+		`"size":5,"Size":5,"size":5`:         "size is given twice",
+		`"within":{"uri":"a","URI":"b"}`:     "within.uri is given twice, with different values",
+		`"id":"8"`:                           "thingId is given twice, with different values",
+		`"ids":"7"`:                          "unknown field",
 		`"nmae":null`:                        `did you mean "name"?`,
 		`"note":5`:                           "note must be a string",
 		`"note":"a\u0000"`:                   "no NUL",
@@ -130,7 +142,9 @@ func TestLenientReportsRequiredFields(t *testing.T) {
 		`{"thingId":"7","name":""}`:   "name must not be empty",
 		`{"thingId":null,"name":"n"}`: "thingId is required",
 		`[]`:                          "send a JSON object",
-		`"{}"`:                        "send a JSON object",
+		`"{}"`:                        "thingId is required",
+		`"{\"thingId\":\"7\"}"`:       "name is required",
+		`"{}{}"`:                      "send a JSON object",
 	} {
 		lenient, err := formOp.Lenient([]byte(args))
 		if err == nil {
@@ -151,6 +165,7 @@ func FuzzLenient(f *testing.F) {
 		`{"thingId":"7","name":"n","heading":"","places":[{"uri":"a"}],"extra":{"a":[null,""]},"sizes":"[1]"}`,
 		`{"thingId":"7","name":"n","heading":null,"note":"","tags":"a,b","size":"900","until":"2026-01-02"}`,
 		`{"thingId":"7","n\u0061me":"\ud83d\ude00","tags":"[\"a\"]","within":{"position":""}}`,
+		`"{\"Thing-ID\":\"7\",\"name\":\"n\",\"SIZE\":5,\"size\":6,\"Within\":\"{}\"}"`,
 	} {
 		f.Add([]byte(seed))
 	}
