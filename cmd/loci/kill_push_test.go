@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -124,43 +123,6 @@ func (d *device) checkLocal(t *testing.T, n int) {
 			return page
 		})
 	})
-}
-
-// killUntilDone kills a command after longer and longer delays, until one ends by itself. With os.Interrupt, a command
-// may end with an error.
-func killUntilDone(t *testing.T, command func() *exec.Cmd, signal os.Signal) (kills int) {
-	t.Helper()
-	for delay := 10 * time.Millisecond; ; delay += delay / 8 {
-		c, out := command(), &strings.Builder{}
-		c.Stdout, c.Stderr = out, out
-		testenv.NoError(t, c.Start())
-		timer := time.AfterFunc(delay+rand.N(delay/8),
-			func() { _ = c.Process.Signal(signal) }) // it may have ended
-		err := c.Wait()
-		timer.Stop()
-		if err == nil {
-			return kills
-		}
-		if signal == os.Kill && c.ProcessState.ExitCode() >= 0 {
-			t.Fatalf("after %d kills: %v %s", kills, err, out)
-		}
-		kills++
-	}
-}
-
-// A command that dies while it creates the local database leaves one that the next command completes.
-func TestKillAtFirstCommandLosesNoDatabase(t *testing.T) {
-	t.Parallel()
-	kills := 0
-	for range rounds(t, 15) {
-		home := t.TempDir()
-		kills += killUntilDone(t, func() *exec.Cmd {
-			c := exec.Command(testenv.Program(t), "memory", "list")
-			c.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}
-			return c
-		}, os.Kill)
-	}
-	t.Logf("%d commands were killed", kills)
 }
 
 func TestKilledPushAndPullMakeNoSecondMemory(t *testing.T) {

@@ -3,7 +3,6 @@ package cli
 import (
 	"archive/tar"
 	"bytes"
-	"compress/gzip"
 	"context"
 	"database/sql"
 	"encoding/binary"
@@ -238,10 +237,7 @@ func TestRestoreRejectsDamagedBackup(t *testing.T) {
 func TestBackupOfEarlierSchemaIsRestored(t *testing.T) {
 	t.Parallel()
 	dir, file, to := t.TempDir(), filepath.Join(t.TempDir(), "loci.tar"), filepath.Join(t.TempDir(), "new")
-	packed := testenv.Must(os.Open("../store/testdata/schema/schema-3.db.gz"))(t)
-	defer packed.Close()
-	unpacked := testenv.Must(io.ReadAll(testenv.Must(gzip.NewReader(packed))(t)))(t)
-	testenv.NoError(t, os.WriteFile(filepath.Join(dir, sqlite.FileName), unpacked, 0o600))
+	storetest.Database{Dir: dir}.Load(t, "../store/testdata/schema/schema-3")
 	adminRunner(t, dir)(exitOK, "backup", file)
 	expectText(t, runVerify(t, exitOK, file, nil), "schema 3", "no checksums for the rows of agents, ",
 		"these were not checked")

@@ -60,6 +60,8 @@ func (t translatedFS) Open(name string) (fs.File, error) {
 	text := string(content)
 	if t.dialect.Postgres {
 		text = toPostgres.Replace(text)
+	} else if n, e := goose.NumericComponent(path.Base(name)); e == nil { // its changes and its number are one commit
+		text += fmt.Sprintf("\nPRAGMA user_version = %d;\n", n)
 	}
 	if strings.Contains(text, computeChecksums) {
 		text = strings.ReplaceAll(text, computeChecksums,

@@ -272,9 +272,4 @@ func MigrateTo(t testing.TB, db *sql.DB, version int64) {
 	if _, err := p.UpTo(context.Background(), version); err != nil {
 		t.Fatal(err)
 	}
-	if !d.Postgres {
-		if _, err := db.Exec(fmt.Sprintf(`PRAGMA user_version = %d`, version)); err != nil {
-			t.Fatal(err)
-		}
-	}
 }

@@ -1,12 +1,8 @@
 package store_test
 
 import (
-	"bytes"
-	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
-	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -39,14 +35,6 @@ func TestReleasedMigrationsKeepTheirText(t *testing.T) {
 	}
 }
 
-// unzip returns the text of a file.
-func unzip(t *testing.T, path string) []byte {
-	t.Helper()
-	packed := testenv.Must(os.ReadFile(path))(t)
-	r := testenv.Must(gzip.NewReader(bytes.NewReader(packed)))(t)
-	return testenv.Must(io.ReadAll(r))(t)
-}
-
 // TestDatabasesOfReleasedSchemasAreUpgraded opens databases that scripts/schema-fixture has made.
 func TestDatabasesOfReleasedSchemasAreUpgraded(t *testing.T) {
 	t.Parallel()
@@ -58,11 +46,7 @@ func TestDatabasesOfReleasedSchemasAreUpgraded(t *testing.T) {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".db.gz"), func(t *testing.T) {
 			t.Parallel()
 			storetest.EachEmpty(t, func(t *testing.T, d storetest.Database) {
-				if d.Dir != "" {
-					testenv.NoError(t, os.WriteFile(filepath.Join(d.Dir, "loci.db"), unzip(t, file), 0o600))
-				} else {
-					d.Exec(t, string(unzip(t, strings.TrimSuffix(file, ".db.gz")+".sql.gz")))
-				}
+				d.Load(t, strings.TrimSuffix(file, ".db.gz"))
 				checkReleasedDatabase(t, d)
 			})
 		})

@@ -19,6 +19,7 @@ import (
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/server/backup"
 	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/sqldb/sqlite"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
@@ -263,5 +264,27 @@ func TestBackupSurvivesDeletionsAndNamesFailures(t *testing.T) {
 	_, _, err = x.write(interceptedBucket{x.bucket, func(loci.ID) error { return errors.New("the bucket is away") }})
 	if !loci.Is(err, loci.CodeUnavailable) || !strings.Contains(err.Error(), "the bucket is away") {
 		t.Error(err)
+	}
+}
+
+// A restored database that was killed as it appeared is not compared with the commits of a former one.
+func TestRestoreForgetsFormerCommitsFirst(t *testing.T) {
+	t.Parallel()
+	x := newFileServer(t, folderIn(t))
+	archive, _, err := x.write(x.bucket)
+	dir := t.TempDir()
+	former, readErr := os.ReadFile(filepath.Join(x.dir, sqlite.MarkerName))
+	marker := filepath.Join(dir, sqlite.MarkerName)
+	if err := errors.Join(err, readErr, os.WriteFile(marker, former, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	blocked := func() (func(), error) { return func() {}, os.MkdirAll(filepath.Join(dir, sqlite.FileName, "x"), 0o700) }
+	if _, err := backup.Restore(t.Context(), dir, folderIn(t)(dir), blocked, bytes.NewReader(archive),
+		noProgress); err == nil {
+		t.Fatal("the database appeared")
+	}
+	text, count, found := strings.Cut(string(former), "Commits: ")
+	if got, err := os.ReadFile(marker); err != nil || !found || count == "" || string(got) != text {
+		t.Errorf("the marker is %q, %v", got, err)
 	}
 }

@@ -152,15 +152,15 @@ func Restore(ctx context.Context, data string, bucket blob.Bucket, lock func() (
 	if err := errors.Join(f.Chmod(0o600), f.Sync(), f.Close(), ctx.Err()); err != nil {
 		return r, err
 	}
+	// The marker of a former database counts commits that this one does not have. It stays, so that no server makes an
+	// empty database here meanwhile.
+	if err := sqlite.ForgetCommits(data); err != nil {
+		return r, err
+	}
 	if err := os.Rename(whole, filepath.Join(data, sqlite.FileName)); err != nil {
 		return r, err
 	}
 	to.stored = nil // they stay, whatever comes
-	// The marker of a former database counts commits that this database does not have. Until the end, it keeps a server
-	// from making an empty database here.
-	if err := os.Remove(filepath.Join(data, sqlite.MarkerName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return r, err
-	}
 	return r, atomicfile.SyncDir(data)
 }
 

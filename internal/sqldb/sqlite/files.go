@@ -202,6 +202,15 @@ func (d *database) markedCommits() int64 {
 	return n
 }
 
+// ForgetCommits removes the count of a former database from the marker in a folder, if there is one.
+func ForgetCommits(dir string) error {
+	err := os.Truncate(filepath.Join(dir, MarkerName), int64(len(markerText)))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
 // compareCommits returns the count in the database. It records lost commits if the marker has a higher count.
 func (c *conn) compareCommits(marked int64) (count int64, err error) {
 	var text string

@@ -36,24 +36,18 @@ func (c *conn) migrate(ctx context.Context, db *sql.DB, o sqldb.Options) error {
 	if err != nil {
 		return err
 	}
-	// The table of goose tells the schema. A process that dies after a migration leaves an older user_version.
+	// Migrations record user_version too. A program before the first release that died after one did not.
 	if have, err = p.GetDBVersion(ctx); err != nil {
 		return err
 	}
 	if err := upgrade.MarkDamaged(ctx, db, have); err != nil {
 		return err
 	}
-	for { // each schema is recorded before the next migration, which may fail
-		if _, err := db.ExecContext(ctx, fmt.Sprintf(`PRAGMA user_version = %d`, have)); err != nil || have >= latest {
-			return err
-		}
-		if _, err := p.UpByOne(ctx); err != nil {
-			return fmt.Errorf("sqldb: migrate from schema %d to %d: %w", have, latest, err)
-		}
-		if have, err = p.GetDBVersion(ctx); err != nil {
-			return err
-		}
+	if _, err := p.Up(ctx); err != nil {
+		return fmt.Errorf("sqldb: migrate from schema %d to %d: %w", have, latest, err)
 	}
+	_, err = db.ExecContext(ctx, fmt.Sprintf(`PRAGMA user_version = %d`, latest))
+	return err
 }
 
 // requireTables refuses a database without a table of its schema.

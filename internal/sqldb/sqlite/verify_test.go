@@ -26,7 +26,20 @@ func migrationsUpTo(t *testing.T, schema int) fs.FS {
 	return files
 }
 
-// A process may die between a migration and the user_version that counts it.
+// A process that dies after a migration leaves its number.
+func TestMigrationRecordsItsNumberWithItsChanges(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	d := testenv.Must(newDatabase(filepath.Join(dir, FileName), sqldb.Options{}))(t)
+	defer d.migrationDB.Close()
+	p := testenv.Must(sqldb.NewMigrator(dialect, d.migrationDB, nil))(t)
+	for schema := int64(1); schema <= sqldb.LatestSchema; schema++ {
+		_ = testenv.Must(p.UpByOne(t.Context()))(t)
+		testenv.Equal(t, testenv.Must(SchemaStatus(t.Context(), dir))(t).Current, schema)
+	}
+}
+
+// An unreleased program recorded the number later, and may have died before that.
 func TestMigrationContinuesAfterKill(t *testing.T) {
 	t.Parallel()
 	for schema := 1; schema <= int(sqldb.LatestSchema); schema++ {

@@ -3,10 +3,13 @@
 package storetest
 
 import (
+	"compress/gzip"
 	"context"
 	"crypto/rand"
 	"database/sql"
 	"encoding/hex"
+	"io"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -147,6 +150,23 @@ func (d Database) Write(t testing.TB, q string) {
 func (d Database) ComputeChecksums(t testing.TB) {
 	t.Helper()
 	d.Exec(t, sqldb.ChecksumUpdates(&sqldb.Dialect{Postgres: d.Address != ""}))
+}
+
+// Load fills an empty database from a file that scripts/schema-fixture has made. The path is without its extensions.
+func (d Database) Load(t testing.TB, path string) {
+	t.Helper()
+	extension := ".sql.gz"
+	if d.Dir != "" {
+		extension = ".db.gz"
+	}
+	packed := testenv.Must(os.Open(path + extension))(t)
+	defer packed.Close()
+	content := testenv.Must(io.ReadAll(testenv.Must(gzip.NewReader(packed))(t)))(t)
+	if d.Dir == "" {
+		d.Exec(t, string(content))
+		return
+	}
+	testenv.NoError(t, os.WriteFile(filepath.Join(d.Dir, sqlite.FileName), content, 0o600))
 }
 
 // Query returns the only column of a query.
