@@ -119,19 +119,26 @@ func (t *Tx) OnCommit(f func()) { t.onCommit = append(t.onCommit, f) }
 // Attempt runs f in a savepoint. An error that isRefusal accepts undoes f and is the refusal: the transaction goes on.
 func (t *Tx) Attempt(isRefusal func(error) bool, f func() error) (refusal, err error) {
 	registered, noted := len(t.onCommit), len(t.changes)
-	if _, err := t.Exec(`SAVEPOINT attempt`); err != nil {
+	if refusal, err = Attempt(t.Conn, isRefusal, f); refusal != nil {
+		t.onCommit, t.changes = t.onCommit[:registered], t.changes[:noted]
+	}
+	return refusal, err
+}
+
+// Attempt is Tx.Attempt in the transaction of a connection.
+func Attempt(c Conn, isRefusal func(error) bool, f func() error) (refusal, err error) {
+	if _, err := c.Exec(`SAVEPOINT attempt`, nil); err != nil {
 		return nil, err
 	}
-	if err = f(); err != nil {
-		if !isRefusal(err) {
-			return nil, err
+	if refusal = f(); refusal != nil {
+		if !isRefusal(refusal) {
+			return nil, refusal
 		}
-		refusal, t.onCommit, t.changes = err, t.onCommit[:registered], t.changes[:noted]
-		if _, err := t.Exec(`ROLLBACK TO SAVEPOINT attempt`); err != nil {
+		if _, err := c.Exec(`ROLLBACK TO SAVEPOINT attempt`, nil); err != nil {
 			return nil, err
 		}
 	}
-	_, err = t.Exec(`RELEASE SAVEPOINT attempt`)
+	_, err = c.Exec(`RELEASE SAVEPOINT attempt`, nil)
 	return refusal, err
 }
 

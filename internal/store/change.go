@@ -58,25 +58,10 @@ func (c Changes) Watched(ctx context.Context, numbers []int64, users []loci.ID) 
 	})
 }
 
-// Ended returns those of the credentials that have ended: they were revoked or have expired, or their user is disabled.
-func (c Changes) Ended(ctx context.Context, credentials []loci.ID) (ended []loci.ID, err error) {
+// Ended returns those of the credentials that have ended.
+func (c Changes) Ended(ctx context.Context, credentials []loci.ID) ([]loci.ID, error) {
 	return sqldb.SystemRead(ctx, c.base.DB, "read the credentials of streams", func(t *sqldb.Tx) ([]loci.ID, error) {
-		err := t.Query(`SELECT list.value FROM `+fmt.Sprintf(t.Dialect.StringRows, 1)+`
-			WHERE NOT EXISTS (SELECT 1 FROM api_keys k JOIN users u ON u.id = k.user_id
-				WHERE k.id = list.value AND k.revoked_at = 0 AND NOT u.disabled)
-			AND NOT EXISTS (SELECT 1 FROM sign_ins s JOIN users u ON u.id = s.user_id
-				WHERE s.id = list.value AND s.used_at > ?3 AND s.created_at > ?4 AND NOT u.disabled)
-			AND NOT EXISTS (SELECT 1 FROM grants g JOIN users u ON u.id = g.user_id
-				WHERE g.id = list.value AND g.expires_at > ?2 AND NOT u.disabled)`,
-			[]any{sqldb.EncodeStrings(credentials), t.Now,
-				t.Now - loci.Time(accountdb.SignInIdleTimeout.Microseconds()),
-				t.Now - loci.Time(accountdb.SignInMaxAge.Microseconds())}, func(r sqldb.Row) error {
-				var id loci.ID
-				err := r.Scan(&id)
-				ended = append(ended, id)
-				return err
-			})
-		return ended, err
+		return accountdb.In(t, c.base.Plans, nil).Ended(credentials)
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/accountdb"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/testenv"
 )
 
 // An updateRecorder records the first arguments of updates.
@@ -53,6 +54,38 @@ func TestTouchCredentialsLocksRowsInOneOrder(t *testing.T) {
 		}
 		if len(recorder.updated) != len(used) || !slices.IsSorted(recorder.updated) {
 			t.Errorf("the order of updates is %q", recorder.updated)
+		}
+	})
+}
+
+// Streams ask which of their credentials have ended.
+func TestEndedCredentialsAreNamed(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		s := d.Open(t, store.Options{})
+		ann := user(t, s, "ann")
+		key := testenv.Must(store.System(ctx, s, "test", func(tx *store.SystemTx) (loci.APIKey, error) {
+			return tx.AddKey(ann.UserID, accountdb.NewKey{Name: "k", Hash: []byte{1}})
+		}))(t)
+		ids := []loci.ID{storetest.SignIn(t, s, ann.UserID), key.ID}
+		for _, access := range []string{storetest.Token(t, s, ann.UserID, team(t, s, ann, nil)).Access,
+			storetest.AccountToken(t, s, ann.UserID).Access} {
+			ids = append(ids, grantAgent(t, s, access).CredentialID)
+		}
+		expect := func(want []loci.ID, after string) {
+			t.Helper()
+			ended := testenv.Must(s.Changes().Ended(ctx, ids))(t)
+			testenv.EqualSlices(t, slices.Sorted(slices.Values(ended)), slices.Sorted(slices.Values(want)), after)
+		}
+		expect(nil, "nothing")
+		d.Write(t, `UPDATE users SET disabled = TRUE`)
+		expect(ids, "disabled")
+		d.Write(t, `UPDATE users SET disabled = FALSE`)
+		expect(nil, "enabled")
+		for i, q := range []string{`UPDATE sign_ins SET used_at = 1`, `UPDATE api_keys SET revoked_at = 1`,
+			`DELETE FROM grant_workspaces`, `UPDATE grants SET expires_at = 1`} {
+			d.Write(t, q)
+			expect(ids[:i+1], q)
 		}
 	})
 }

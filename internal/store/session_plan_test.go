@@ -120,7 +120,7 @@ func (x *sessionPlans) lists() map[string]func(*store.Tx) error {
 	} {
 		for _, after := range []page.Key{{}, x.after} {
 			p := page.Request{Limit: 5, After: after}
-			for _, status := range []string{"", "active"} {
+			for _, status := range []string{"", "active", `["active","ended"]`} {
 				f := f
 				f.Status = status
 				out[fmt.Sprint("sessions ", name, " ", status, after.ID)] = func(tx *store.Tx) error {

@@ -80,17 +80,13 @@ func listIndexes(c sqldb.Conn) (list []sqldb.StructureDamage, err error) {
 
 // checkIndex returns the damage of an index, or "". Later statements of the transaction still work.
 func checkIndex(c sqldb.Conn, check, name string) (damage string, err error) {
-	if err := execAll(c, `SAVEPOINT one_index`); err != nil {
-		return "", err
-	}
-	_, err = c.Exec(`SELECT `+check+`(CAST(CAST(?1 AS TEXT) AS regclass), TRUE)`, []any{pgx.Identifier{name}.Sanitize()})
-	if damage = sqldb.UnreadableReason(err); damage != "" {
-		err = execAll(c, `ROLLBACK TO SAVEPOINT one_index`)
-	}
-	if err == nil {
-		err = execAll(c, `RELEASE SAVEPOINT one_index`)
-	}
-	return damage, err
+	isDamage := func(err error) bool { return sqldb.UnreadableReason(err) != "" }
+	refusal, err := sqldb.Attempt(c, isDamage, func() error {
+		_, err := c.Exec(`SELECT `+check+`(CAST(CAST(?1 AS TEXT) AS regclass), TRUE)`,
+			[]any{pgx.Identifier{name}.Sanitize()})
+		return err
+	})
+	return sqldb.UnreadableReason(refusal), err
 }
 
 // notChecked returns the error for a role that may not use the extension, or a server that lacks it.

@@ -15,8 +15,11 @@ const (
 	LiveAgent        = ` (COALESCE(g.key_id, g.grant_id) IS NOT NULL) `
 )
 
-// NarrowScope is the scope of a grant that reaches some workspaces.
-const NarrowScope = "mcp"
+// NarrowScope is the scope of a grant that reaches some workspaces, and AccountScope that of one that reaches all.
+const (
+	NarrowScope  = "mcp"
+	AccountScope = "mcp account"
+)
 
 // RevokedAgent returns the SQL condition that the key of an agent is revoked, or that its grant has expired at a time.
 func RevokedAgent(now string) string {

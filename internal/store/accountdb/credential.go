@@ -2,6 +2,7 @@ package accountdb
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -62,6 +63,35 @@ func (t Tx) ScanCredential(r sqldb.Row, c *Credential, more ...any) error {
 	return sqldb.MapNoRows(err)
 }
 
+// liveSignIn is an SQL condition: the sign-in s has not expired. Its arguments are the cutoffs of its last use and of
+// its age.
+const liveSignIn = ` s.used_at > ?2 AND s.created_at > ?3 `
+
+// LiveGrant is an SQL condition: the grant g has not expired at a time, and reaches the account or a workspace. A user
+// who leaves the last workspace of a grant ends it.
+func LiveGrant(now string) string {
+	return ` g.expires_at > ` + now + ` AND (g.scope = '` + AccountScope + `'
+		OR EXISTS (SELECT 1 FROM grant_workspaces x WHERE x.grant_id = g.id)) `
+}
+
+// Ended returns those of the credentials that have ended: they were revoked or have expired, or their user is disabled.
+func (t Tx) Ended(credentials []loci.ID) (ended []loci.ID, err error) {
+	q := `SELECT list.value FROM ` + fmt.Sprintf(t.conn.Dialect.StringRows, 1) + ` WHERE TRUE`
+	for _, x := range [][3]string{{"api_keys", "k", ` k.revoked_at = 0 `}, {"sign_ins", "s", liveSignIn},
+		{"grants", "g", LiveGrant("?4")}} {
+		q += fmt.Sprintf(` AND NOT EXISTS (SELECT 1 FROM %[1]s %[2]s JOIN users u ON u.id = %[2]s.user_id
+			WHERE %[2]s.id = list.value AND NOT u.disabled AND %[3]s)`, x[0], x[1], x[2])
+	}
+	err = t.conn.Query(q, []any{sqldb.EncodeStrings(credentials), t.cutoff(SignInIdleTimeout), t.cutoff(SignInMaxAge),
+		t.conn.Now}, func(r sqldb.Row) error {
+		var id loci.ID
+		err := r.Scan(&id)
+		ended = append(ended, id)
+		return err
+	})
+	return ended, err
+}
+
 // Credential returns the key or sign-in whose secret has this hash.
 func (t Tx) Credential(kind identity.CredentialKind, hash []byte) (c Credential, err error) {
 	return t.credential(kind, "hash", hash)
@@ -77,7 +107,7 @@ func (t Tx) credential(kind identity.CredentialKind, column string, value any) (
 	c.Kind = kind
 	if kind == identity.CredentialCookie {
 		err = t.ScanCredential(t.conn.Row(`SELECT`+CredentialColumns+`, s.id, s.used_at FROM sign_ins s
-			JOIN users u ON u.id = s.user_id WHERE s.`+column+` = ?1 AND s.used_at > ?2 AND s.created_at > ?3`,
+			JOIN users u ON u.id = s.user_id WHERE s.`+column+` = ?1 AND`+liveSignIn,
 			value, t.cutoff(SignInIdleTimeout), t.cutoff(SignInMaxAge)), &c, &c.ID, &c.UsedAt)
 		return c, err
 	}

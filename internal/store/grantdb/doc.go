@@ -14,7 +14,7 @@ import (
 // everything that its user may do, later workspaces too, and has no list of workspaces.
 const (
 	MCPScope     = accountdb.NarrowScope
-	AccountScope = "mcp account"
+	AccountScope = accountdb.AccountScope
 )
 
 // A Tx is a transaction on grants. It reaches those of all users.

@@ -9,13 +9,6 @@ import (
 	"github.com/loci-memory/loci/internal/store/accountdb"
 )
 
-// liveGrant is an SQL condition: the grant g has not expired at a time, and reaches the account or a workspace. A user
-// who leaves the last workspace of a grant ends it.
-func liveGrant(now string) string {
-	return ` g.expires_at > ` + now + ` AND (g.scope = '` + AccountScope + `'
-		OR EXISTS (SELECT 1 FROM grant_workspaces x WHERE x.grant_id = g.id)) `
-}
-
 // A Subject is the grant of a code or token, and its user. Either is empty where it is not known.
 type Subject struct {
 	GrantID loci.ID
@@ -60,7 +53,7 @@ func (t Tx) Credential(hash []byte) (c accountdb.Credential, err error) {
 	err = t.accounts.ScanCredential(t.conn.Row(`SELECT`+accountdb.CredentialColumns+`, g.id, g.last_used_at,
 		COALESCE(a.id, ''), COALESCE(a.last_seen_at, 0), p.access_secret, p.created_at, g.scope FROM grant_tokens p
 		JOIN grants g ON g.id = p.grant_id JOIN users u ON u.id = g.user_id LEFT JOIN agents a ON a.grant_id = g.id
-		WHERE p.access_hash = ?1 AND p.created_at > ?2 AND`+liveGrant("?3"), hash, t.before(accessTTL), t.conn.Now), &c, &c.ID, &c.UsedAt, &c.AgentID, &c.SeenAt,
+		WHERE p.access_hash = ?1 AND p.created_at > ?2 AND`+accountdb.LiveGrant("?3"), hash, t.before(accessTTL), t.conn.Now), &c, &c.ID, &c.UsedAt, &c.AgentID, &c.SeenAt,
 		&c.SealedSecret, &issued, &scope)
 	if err != nil {
 		return c, err
@@ -80,7 +73,7 @@ func (t Tx) AccountCredential(id loci.ID) (c accountdb.Credential, err error) {
 	c.Kind = identity.CredentialAccount
 	err = t.accounts.ScanCredential(t.conn.Row(`SELECT`+accountdb.CredentialColumns+`, g.id, g.last_used_at,
 		COALESCE(a.id, ''), COALESCE(a.last_seen_at, 0) FROM grants g JOIN users u ON u.id = g.user_id
-		LEFT JOIN agents a ON a.grant_id = g.id WHERE g.id = ?1 AND g.scope = ?2 AND`+liveGrant("?3"),
+		LEFT JOIN agents a ON a.grant_id = g.id WHERE g.id = ?1 AND g.scope = ?2 AND`+accountdb.LiveGrant("?3"),
 		id, AccountScope, t.conn.Now), &c, &c.ID, &c.UsedAt, &c.AgentID, &c.SeenAt)
 	return c, err
 }
@@ -108,7 +101,7 @@ func (t Tx) DeleteExpired() error {
 		return err
 	}
 	var ended []loci.ID
-	if err := t.conn.Query(`SELECT g.id FROM grants g WHERE NOT (`+liveGrant("?1")+`) LIMIT ?2`,
+	if err := t.conn.Query(`SELECT g.id FROM grants g WHERE NOT (`+accountdb.LiveGrant("?1")+`) LIMIT ?2`,
 		[]any{t.conn.Now, maxSwept}, func(r sqldb.Row) error {
 			var id loci.ID
 			err := r.Scan(&id)

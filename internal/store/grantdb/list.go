@@ -7,6 +7,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/page"
 	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/store/accountdb"
 )
 
 // List returns the live grants of a user, newest first.
@@ -17,7 +18,7 @@ func (t Tx) List(userID loci.ID, p page.Request) (page.List[loci.Grant], error) 
 	list := page.NewList[loci.Grant](p)
 	err := t.conn.Query(`SELECT g.id, g.client_id, g.client_name, g.client_uri, g.redirect_uri, g.scope, g.created_at,
 		g.updated_at, g.last_used_at, g.expires_at FROM grants g WHERE g.user_id = ?1 AND (g.created_at, g.id) < (?2, ?3)
-		AND`+liveGrant("?4")+`ORDER BY g.created_at DESC, g.id DESC LIMIT ?5`,
+		AND`+accountdb.LiveGrant("?4")+`ORDER BY g.created_at DESC, g.id DESC LIMIT ?5`,
 		[]any{userID, at, id, t.conn.Now, limit}, func(r sqldb.Row) error {
 			g, err := scanGrant(r)
 			places[g.ID], grants = len(grants), append(grants, g)

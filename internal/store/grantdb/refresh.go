@@ -4,6 +4,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/store/accountdb"
 )
 
 // Refresh replaces a refresh token by new tokens. It reports false for one that is unknown, expired or of another
@@ -57,7 +58,7 @@ func (t Tx) lockGrant(hash []byte) (g lockedGrant, err error) {
 		return g, sqldb.MapNoRows(err)
 	}
 	if err = t.conn.QueryRow(`SELECT g.user_id, g.client_id, g.scope FROM grants g JOIN users u ON u.id = g.user_id
-		WHERE g.id = ?1 AND NOT u.disabled AND`+liveGrant("?2")+t.conn.LockClause("NO KEY UPDATE", "g"),
+		WHERE g.id = ?1 AND NOT u.disabled AND`+accountdb.LiveGrant("?2")+t.conn.LockClause("NO KEY UPDATE", "g"),
 		[]any{g.GrantID, t.conn.Now}, []any{&g.UserID, &g.clientID, &g.scope}); err != nil {
 		return g, sqldb.MapNoRows(err)
 	}

@@ -13,25 +13,27 @@ import (
 // A Filter limits a list of sessions or of their candidates. An empty field does not limit it.
 type Filter struct {
 	WorkspaceID, AtlasID, SessionID loci.ID
-	Status                          string // of the session or the candidate: any of a comma list, see Statuses
+	Status                          string // of the session or the candidate: one, or a list of Statuses
 	Managed                         bool   // those of all members, for managers
 	Archived                        bool   // archived sessions too
 }
 
 // Statuses returns the status of a filter by several.
 func Statuses[T ~string](list []T) string {
-	texts := make([]string, len(list))
-	for i, s := range list {
-		texts[i] = string(s)
+	switch len(list) {
+	case 0:
+		return ""
+	case 1:
+		return string(list[0])
 	}
-	return strings.Join(texts, ",")
+	return sqldb.EncodeStrings(list)
 }
 
 // statusCondition returns the condition of rows x in the statuses of a filter. PostgreSQL estimates the rows of one
-// status better than those of a pattern.
-func (f Filter) statusCondition() string {
-	if strings.Contains(f.Status, ",") {
-		return `',' || ?7 || ',' LIKE '%,' || x.status || ',%'`
+// status better than those of a list, which must not change the order in which it reads.
+func (f Filter) statusCondition(d *sqldb.Dialect) string {
+	if strings.HasPrefix(f.Status, "[") {
+		return `(x.status IN (SELECT list.value FROM ` + fmt.Sprintf(d.StringRows, 7) + `)) IS TRUE`
 	}
 	return `(?7 = '' OR x.status = ?7)`
 }
@@ -131,7 +133,7 @@ func requireManager(t *scope.Scope, workspace int64) error {
 // List returns a page of sessions, newest first, without their snapshots.
 func List(h scope.Holder, f Filter, p page.Request) (list page.List[loci.Session], err error) {
 	t := scope.Of(h)
-	l, err := newList(t, "sessions", "x", `WHERE s.row_id = x.row_id`, f.statusCondition(), f, p)
+	l, err := newList(t, "sessions", "x", `WHERE s.row_id = x.row_id`, f.statusCondition(t.Conn.Dialect), f, p)
 	if err != nil || len(l.ranges) == 0 {
 		return page.NewList[loci.Session](p), err
 	}
@@ -152,7 +154,7 @@ func ListCandidates(h scope.Holder, f Filter, p page.Request) (list page.List[lo
 			return list, err
 		}
 	}
-	status := f.statusCondition()
+	status := f.statusCondition(t.Conn.Dialect)
 	if f.Status == string(loci.CandidatePending) {
 		status = `?7 <> '' AND x.status = 'pending'` // the condition of the partial indexes
 	}
