@@ -84,7 +84,7 @@ func checkTitlesOfInitialSchema(t *testing.T, s *store.Store, ann *identity.Acto
 	t.Helper()
 	for _, v := range versionsOf(t, s, ann, "old") {
 		want := "Kept"
-		if v.Version == 3 {
+		if v.Version == 4 {
 			want = v.Content
 		}
 		if v.Title != want || !v.TitleDerived {
@@ -132,6 +132,9 @@ func TestInitialSchemaIsUpgraded(t *testing.T) {
 					t.Errorf("the table of the next migration exists: %v", next)
 				}
 				checkIntegrity(t, s, true) // the memory has no bands of near duplicates
+				must[loci.OneMemory](t)(newService(s).UpdateMemory(ctx, ann,
+					loci.UpdateMemory{MemoryID: "old", Tags: &loci.Tags{"old"}}))
+				checkHealthy(t, s) // its title is still that of its first text
 				set(t, s, ann, "old", func(m *loci.Memory) { m.Content += ", and changed" })
 				m := add(t, s, ann, "", "New in a schema of today")
 				if list := ids(t, s, ann, loci.MemoryFilter{}, 10); !slices.Equal(list, []loci.ID{m.ID, "old",
@@ -142,7 +145,7 @@ func TestInitialSchemaIsUpgraded(t *testing.T) {
 					r.Hits[0].Memory.ID != "old" {
 					t.Errorf("found %v", r.Hits)
 				}
-				if list := versionsOf(t, s, ann, "old"); len(list) != 3 {
+				if list := versionsOf(t, s, ann, "old"); len(list) != 4 {
 					t.Errorf("versions %v", list)
 				}
 				checkTitlesOfInitialSchema(t, s, ann)
@@ -162,7 +165,8 @@ func TestUpgradeKeepsDamageVisible(t *testing.T) {
 	storetest.EachEmpty(t, func(t *testing.T, d storetest.Database) {
 		createInitialSchema(t, d)
 		for _, q := range []string{`UPDATE memories SET title = 'Damaged' WHERE id = 'given'`,
-			`UPDATE versions SET evidence = 'damaged'`, `UPDATE vectors SET chunk = 1`} {
+			`UPDATE versions SET evidence = 'damaged'`, `UPDATE vectors SET chunk = 1`,
+			`INSERT INTO metadata (name, value) VALUES ('damaged memories 1', '')`} { // of an upgrade that failed
 			d.Exec(t, q)
 		}
 		s := d.Open(t, store.Options{})

@@ -30,6 +30,10 @@ func MarkDamaged(ctx context.Context, db *sql.DB, schema int64) error {
 	if schema == 1 {
 		derived = "NULL"
 	}
+	// An upgrade that failed has left marks, and a former program may have written these rows since.
+	if _, err := db.ExecContext(ctx, `DELETE FROM metadata WHERE name LIKE 'damaged %'`); err != nil {
+		return err
+	}
 	var marks []string
 	for after, n := int64(0), batch; n == batch; {
 		list, err := readMemories(ctx, db, derived, after)

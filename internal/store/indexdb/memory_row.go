@@ -54,7 +54,7 @@ var MemoryTable = record.Table[MemoryFields]{
 	record.Of("supersedes", record.Elsewhere, func(f *MemoryFields) *string { return &f.Supersedes }),
 	record.Of("archived_at", OnStatus, func(f *MemoryFields) *loci.Time { return &f.ArchivedAt }),
 	record.Of("attachments", record.Elsewhere, func(f *MemoryFields) *string { return &f.Attachments }),
-	record.Of("title_derived", record.Always, func(f *MemoryFields) **bool { return &f.TitleDerived }),
+	record.Of("title_derived", record.Changed, func(f *MemoryFields) **bool { return &f.TitleDerived }),
 }
 
 // MemoryColumns are the columns of MemoryTable, of memories e.

@@ -316,6 +316,9 @@ func (m *Memory) updateBands(next loci.Memory, u indexUpdate) error {
 func (m *Memory) updateRow(next loci.Memory, hash int64) error {
 	u := record.Update{Args: []any{m.rowID}}
 	fields, was := indexdb.FieldsOf(next), indexdb.FieldsOf(m.current)
+	if next.Content == was.Content && next.Title == was.Title && next.TitleDerived == m.current.TitleDerived {
+		fields.TitleDerived = was.TitleDerived // a row of schema 1 has none until its text changes
+	}
 	indexdb.MemoryTable.Assign(&u, &fields, &was, m.changedGroups(next)...)
 	if next.Content != m.current.Content {
 		u.Set("hash", hash)
