@@ -22,6 +22,20 @@ func TestCheckFailsUntilRepaired(t *testing.T) {
 	run(exitOK, "check")
 }
 
+// A damaged row that no backup has is accepted as it is.
+func TestCheckAcceptsDamagedRow(t *testing.T) {
+	t.Parallel()
+	dir, run := newAdmin(t)
+	d := storetest.Database{Dir: dir}
+	d.Exec(t, `UPDATE users SET name = 'Somebody'`)
+	id := d.Query(t, `SELECT id FROM users`)[0]
+	expectText(t, run(exitFailure, "check", "--repair", "--accept", "users"), "rows "+id, "restore it from a backup")
+	expectText(t, run(exitUsage, "check", "--accept", id), "needs --repair")
+	expectText(t, run(exitOK, "check", "--repair", "--accept", "users,"+id), "(accepted it as it is)")
+	run(exitOK, "check")
+	testenv.EqualSlices(t, d.Query(t, `SELECT name FROM users`), []string{"Somebody"})
+}
+
 func TestOperatorSetsPlanOfUser(t *testing.T) {
 	t.Parallel()
 	_, run := newAdmin(t)

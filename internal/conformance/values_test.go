@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store/integrity"
 	"github.com/loci-memory/loci/internal/store/storetest"
 	"github.com/loci-memory/loci/internal/testenv"
@@ -84,5 +85,30 @@ func TestChangedValuesAreFound(t *testing.T) {
 		if tried < 10 {
 			t.Errorf("only %d columns were tried", tried)
 		}
+	})
+}
+
+// Damaged rows of every table are accepted as they are, and no finding remains.
+func TestDamagedRowsAreAccepted(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		w, _ := fillTables(t, d)
+		check := func(o integrity.Options) integrity.Report {
+			return testenv.Must(integrity.New(w.Store).Check(t.Context(), o))(t)
+		}
+		before := check(integrity.Options{}).Found
+		for table := range sqldb.ChecksumTables() {
+			if integrity.Tables[table].Class == integrity.Source {
+				d.Exec(t, "UPDATE "+table+" SET row_checksum = ~row_checksum")
+			}
+		}
+		o := integrity.Options{Repair: true}
+		for _, f := range check(integrity.Options{}).Inconsistencies {
+			o.Accept = append(o.Accept, f.ID)
+		}
+		if r := check(o); r.Repaired < 50 {
+			t.Errorf("only %d rows were accepted", r.Repaired)
+		}
+		testenv.Equal(t, check(integrity.Options{}).Found, before)
 	})
 }

@@ -292,9 +292,10 @@ func withEmail(email string, err error) error {
 }
 
 // Inspect compares derived data with the memories, and attachments with their objects, and repairs them if repair is
-// set. Progress receives the number of checked rows now and then.
-func (a *Admin) Inspect(ctx context.Context, repair bool, progress func(rows int64)) (integrity.Report, error) {
-	return integrity.New(a.Store).Check(ctx, integrity.Options{Repair: repair, Progress: progress,
+// set. It accepts damaged rows with the ids of accept. Progress receives the number of checked rows now and then.
+func (a *Admin) Inspect(ctx context.Context, repair bool, accept []string,
+	progress func(rows int64)) (integrity.Report, error) {
+	return integrity.New(a.Store).Check(ctx, integrity.Options{Repair: repair, Accept: accept, Progress: progress,
 		Objects: checkedObjects{a.Bucket}})
 }
 

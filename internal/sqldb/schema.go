@@ -183,11 +183,7 @@ func (t *Table) Check(tx *Tx, after []any, limit int) (wrong []WrongRow, last []
 	}
 	q += ", " + key + " FROM " + t.Name
 	if after != nil {
-		places := make([]string, len(after))
-		for i := range places {
-			places[i] = fmt.Sprintf("?%d", i+2)
-		}
-		q += " WHERE (" + key + ") > (" + strings.Join(places, ", ") + ")"
+		q += " WHERE " + t.compareKey(">", 2)
 	}
 	rows := 0
 	err = tx.Query(q+" ORDER BY "+key+" LIMIT ?1", append([]any{limit}, after...), func(r Row) error {
@@ -219,16 +215,29 @@ func (t *Table) Check(tx *Tx, after []any, limit int) (wrong []WrongRow, last []
 
 // DeleteOrphan deletes a wrong row, if a row to which it refers is still not there.
 func (t *Table) DeleteOrphan(tx *Tx, row WrongRow) error {
-	lost, places := make([]string, len(t.References)), make([]string, len(row.key))
+	lost := make([]string, len(t.References))
 	for i, r := range t.References {
 		lost[i] = t.lostKey(r)
 	}
-	for i := range places {
-		places[i] = fmt.Sprintf("?%d", i+1)
-	}
-	_, err := tx.Exec("DELETE FROM "+t.Name+" WHERE ("+strings.Join(t.Key, ", ")+") = ("+strings.Join(places, ", ")+
-		") AND COALESCE("+strings.Join(lost, ", ")+", NULL) IS NOT NULL", row.key...)
+	_, err := tx.Exec("DELETE FROM "+t.Name+" WHERE "+t.compareKey("=", 1)+
+		" AND COALESCE("+strings.Join(lost, ", ")+", NULL) IS NOT NULL", row.key...)
 	return err
+}
+
+// Accept gives a damaged row the checksum of the values that it has.
+func (t *Table) Accept(tx *Tx, row WrongRow) error {
+	_, err := tx.Exec("UPDATE "+t.Name+" SET "+checksumColumn+" = "+t.sum(tx.Dialect, "")+" WHERE "+
+		t.compareKey("=", 1), row.key...)
+	return err
+}
+
+// compareKey returns the condition that compares the key of a row with the arguments from a place on.
+func (t *Table) compareKey(operator string, place int) string {
+	places := make([]string, len(t.Key))
+	for i := range places {
+		places[i] = fmt.Sprintf("?%d", place+i)
+	}
+	return "(" + strings.Join(t.Key, ", ") + ") " + operator + " (" + strings.Join(places, ", ") + ")"
 }
 
 // lostKey returns the expression of the key of a row that is not there, or NULL. An id may be missing in the index

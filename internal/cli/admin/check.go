@@ -15,6 +15,7 @@ import (
 
 func (c commands) check() *cobra.Command {
 	var repair bool
+	var accept []string
 	cmd := &cobra.Command{
 		Use:   "check",
 		Short: "Compare derived data with the memories",
@@ -27,15 +28,20 @@ func (c commands) check() *cobra.Command {
 			"day. With SQLite it checks the structure of the file too, with PostgreSQL the indexes by the extension " +
 			"amcheck, where its\nrole may use that. It names kinds and ids, never a text. The server may run " +
 			"meanwhile.\nThe exit code is 1 where something is wrong and was not repaired.",
-		Example: "loci admin check\nloci admin check --repair --json",
+		Example: "loci admin check\nloci admin check --repair --json\nloci admin check --repair --accept ID",
 		Args:    command.ExactArgs(),
 	}
 	cmd.Flags().BoolVar(&repair, "repair", false,
 		"Rebuild derived data where it is wrong, and delete files without an attachment; a damaged text stays "+
 			"unchanged")
+	cmd.Flags().StringSliceVar(&accept, "accept", nil,
+		"With --repair: ids of findings. Their damaged rows stay as they are, and get the checksums of that")
 	return c.adminCommand(cmd, func(ctx context.Context, a *server.Admin, _ []string) (adminResult, error) {
+		if len(accept) > 0 && !repair {
+			return adminResult{}, command.UsageError("--accept needs --repair")
+		}
 		began, progress := time.Now(), c.Progress("")
-		sum, err := a.Inspect(ctx, repair, func(rows int64) {
+		sum, err := a.Inspect(ctx, repair, accept, func(rows int64) {
 			if time.Since(began) > time.Second {
 				progress.Print(fmt.Sprintf("checked %d rows", rows))
 			}
@@ -65,7 +71,8 @@ func (c commands) check() *cobra.Command {
 		if o.failed && !repair {
 			o.hint = "loci: --repair rebuilds derived data.\n"
 		} else if o.failed {
-			o.hint = "loci: inconsistencies that were not repaired remain: restore from a backup.\n"
+			o.hint = "loci: inconsistencies that were not repaired remain: restore from a backup. What no backup " +
+				"has, --accept accepts.\n"
 		}
 		return o, nil
 	})

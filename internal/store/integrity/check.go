@@ -97,6 +97,7 @@ const maxReported = 1000
 // Options configure a check.
 type Options struct {
 	Repair   bool
+	Accept   []string         // ids of findings: a repair accepts the damaged rows with one as they are
 	Progress func(rows int64) // called now and then with the number of rows read, once for each step; may be nil
 
 	Objects Objects // of attachments; nil checks none

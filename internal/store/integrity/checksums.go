@@ -69,8 +69,16 @@ func (c *Checker) compareRows(ctx context.Context, table string, after []any, si
 			if table == "versions" {
 				kind = InconsistentVersions
 			}
-			o.damaged[table] = true
-			report(kind, row.ID, "the checksum of row "+row.Key+" of "+table+" is another one")
+			detail := "the checksum of row " + row.Key + " of " + table + " is another one"
+			if id := cmp.Or(row.ID, table); o.Repair && slices.Contains(o.Accept, id) {
+				f := Inconsistency{Kind: kind, ID: id, Detail: detail}
+				err = errors.Join(err, c.repairUnowned(sum, o, f, "accepted it as it is", func() error {
+					return c.repair(ctx, func(t *sqldb.Tx) error { return sqldb.Tables()[table].Accept(t, row) })
+				}))
+			} else {
+				o.damaged[table] = true
+				report(kind, row.ID, detail)
+			}
 		}
 		for _, lost := range row.Lost {
 			if Tables[lost.Table].Class != Source {
