@@ -143,6 +143,26 @@ type OneWorkspace struct {
 // ETag identifies this representation of the workspace.
 func (o OneWorkspace) ETag() string { return o.Workspace.EntityTag() }
 
+// ActivityWeeks is the number of weeks of workspace.get.
+const ActivityWeeks = 12
+
+// MaxActivity is the number up to which the memories of a week are counted.
+const MaxActivity = 10_000
+
+// An ActivityWeek counts what happened in a week to the memories that a workspace has, each up to 10,000.
+type ActivityWeek struct {
+	Week       string `json:"week" jsonschema:"ISO 8601, in UTC: 2026-W48"`
+	Written    int    `json:"written" jsonschema:"Memories that were created"`
+	Verified   int    `json:"verified" jsonschema:"Memories whose last review was then"`
+	Superseded int    `json:"superseded" jsonschema:"Memories that were replaced"`
+}
+
+// WorkspaceActivity is the output of workspace.get. The entity tag does not cover the activity.
+type WorkspaceActivity struct {
+	OneWorkspace
+	Activity []ActivityWeek `json:"activity" jsonschema:"The last 12 weeks, oldest first; the ETag leaves them out" show:"columns=week written verified superseded"`
+}
+
 // Workspaces is a page of workspaces, newest first.
 type Workspaces struct {
 	Workspaces []Workspace `json:"workspaces" show:"columns=id name:12 kind role status=active updatedAt"`

@@ -221,8 +221,8 @@ func (c *Client) WorkspaceListAll(ctx context.Context, in loci.ListWorkspaces, o
 // WorkspaceGet calls workspace.get, GET /v1/workspaces/{workspaceId}.
 //
 // Read one workspace.
-func (c *Client) WorkspaceGet(ctx context.Context, in loci.GetWorkspace, options ...CallOption) (loci.OneWorkspace, error) {
-	return do[loci.OneWorkspace](ctx, c, "GET /v1/workspaces/{workspaceId}", in, options)
+func (c *Client) WorkspaceGet(ctx context.Context, in loci.GetWorkspace, options ...CallOption) (loci.WorkspaceActivity, error) {
+	return do[loci.WorkspaceActivity](ctx, c, "GET /v1/workspaces/{workspaceId}", in, options)
 }
 
 // WorkspaceCreate calls workspace.create, POST /v1/workspaces.

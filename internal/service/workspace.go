@@ -8,6 +8,7 @@ import (
 	"github.com/loci-memory/loci/internal/page"
 	"github.com/loci-memory/loci/internal/service/cursor"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/memorydb"
 )
 
 // CreateWorkspace makes a team workspace.
@@ -19,12 +20,14 @@ func (s *Service) CreateWorkspace(ctx context.Context, actor *identity.Actor,
 	})
 }
 
-// GetWorkspace reads a workspace.
+// GetWorkspace reads a workspace with its activity.
 func (s *Service) GetWorkspace(ctx context.Context, actor *identity.Actor,
-	in loci.GetWorkspace) (loci.OneWorkspace, error) {
-	return store.Read(ctx, s.Store, actor, func(tx *store.Tx) (loci.OneWorkspace, error) {
-		w, err := tx.WorkspaceRecord(in.WorkspaceID)
-		return loci.OneWorkspace{Workspace: w}, err
+	in loci.GetWorkspace) (loci.WorkspaceActivity, error) {
+	return store.Read(ctx, s.Store, actor, func(tx *store.Tx) (out loci.WorkspaceActivity, err error) {
+		if out.Workspace, err = tx.WorkspaceRecord(in.WorkspaceID); err == nil {
+			out.Activity, err = memorydb.Activity(tx, in.WorkspaceID)
+		}
+		return out, err
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
@@ -135,6 +136,17 @@ func TestReadsUseIndexes(t *testing.T) {
 				}
 			}
 		}
+		s.Close()
+		later := time.Now().AddDate(1, 0, 0) // nothing happened in the weeks that are counted
+		s = d.Open(t, store.Options{Clock: func() time.Time { return later }})
+		sent = nil
+		store.TraceStatements(s, func(st store.Statement) { sent = append(sent, st) })
+		if _, err := store.Read(ctx, s, ann, func(tx *store.Tx) ([]loci.ActivityWeek, error) {
+			return memorydb.Activity(tx, crew)
+		}); err != nil || len(sent) != 1 {
+			t.Fatal(sent, err)
+		}
+		checkPlan(t, s, "activity", sent[0])
 	})
 }
 
