@@ -164,12 +164,12 @@ func TestSetupOverNetworkCreatesWorkingKey(t *testing.T) {
 	if status, _, text := b.postForm("/setup", fields...); status != 200 || shownKey.FindString(text) != key {
 		t.Errorf("a reload shows another key than %s: %d %s", key, status, text)
 	}
-	if status, at, text := b.postForm("/setup", "token", token+"x"); status != 200 || at != "/" ||
+	if status, at, text := b.postForm("/setup", "token", token+"x"); status != 200 || at != "/app" ||
 		shownKey.MatchString(text) {
 		t.Errorf("another token: %d %s %s", status, at, text)
 	}
-	if status, at, text := b.get("/setup?token=" + token); status != 200 || at != "/" ||
-		!strings.Contains(text, "Create an API key") {
+	if status, at, text := b.get("/setup?token=" + token); status != 200 || at != "/app" ||
+		!strings.Contains(text, "Search memories") {
 		t.Errorf("the link, when all is done: %d %s %s", status, at, text)
 	}
 	if _, v := callAPI(t, "GET", address+"/v1/api-keys", key, ""); len(v["keys"].([]any)) != 1 {
@@ -203,7 +203,7 @@ func TestHomePageCreatesKey(t *testing.T) {
 	}
 	status, at, text := b.postForm("/signin", "email", "ann@example.com", "password", password, "next",
 		"https://evil.example/")
-	if status != 200 || at != "/" || !strings.Contains(text, "ann@example.com") {
+	if status != 200 || at != "/app" || !strings.Contains(text, "ann@example.com") {
 		t.Fatalf("sign-in: %d %s %s", status, at, text)
 	}
 	_, _, text = b.postForm("/key", "name", "laptop", "idempotencyKey", "1")
@@ -216,11 +216,25 @@ func TestHomePageCreatesKey(t *testing.T) {
 	if status, _, _ := b.postForm("/key", "name", "", "idempotencyKey", ""); status != 400 {
 		t.Errorf("no idempotency key: %d", status)
 	}
-	if _, at, text := b.postForm("/signout", "idempotencyKey", "3"); at != "/" ||
+	if _, at, text := b.postForm("/signout", "idempotencyKey", "3"); at != "/signin?next=%2Fapp" ||
 		strings.Contains(text, "ann@example.com") {
 		t.Errorf("sign-out: %s %s", at, text)
 	}
-	if _, _, text := b.get("/"); !strings.Contains(text, `href="/signin"`) {
+	if _, at, text := b.get("/"); at != "/signin?next=%2Fapp" {
 		t.Errorf("still signed in: %s", text)
+	}
+}
+
+func TestConsoleCanBeSwitchedOff(t *testing.T) {
+	t.Parallel()
+	address, _, _, _ := start(t, map[string]string{"console": "off"})
+	b := newBrowser(t, address, "127.0.0.1")
+	if status, at, _ := b.get("/"); status != 200 || at != "/" {
+		t.Errorf("the start page: %d at %s", status, at)
+	}
+	for _, path := range []string{"/app", "/app/memories", "/app/connect"} {
+		if status, _, _ := b.get(path); status != 404 {
+			t.Errorf("%s: %d", path, status)
+		}
 	}
 }

@@ -38,6 +38,7 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/vector"
 	"github.com/loci-memory/loci/internal/web"
+	"github.com/loci-memory/loci/internal/web/console"
 )
 
 // Serve runs a server until ctx ends. Messages for people go to console, the log to logs.
@@ -257,6 +258,10 @@ func (s Settings) lock() (unlock func(), err error) {
 // handler returns the handler of all requests, of which some at once may transfer files.
 func (x *instance) handler(transfers int) http.Handler {
 	table, omitted := service.Ops.Variant(service.Variants[x.Contract])
+	var pages []web.Page
+	if !x.NoConsole {
+		pages = console.Pages
+	}
 	hosts := httpapi.NewAllowedHosts(x.PublicURL, x.TrustedProxies)
 	site := httpapi.Site{PublicURL: x.PublicURL, PublicURLInferred: x.inferredURL, TrustedProxies: x.TrustedProxies,
 		Origins: httpapi.NewOrigins(x.PublicURL, x.Origins...)}
@@ -281,8 +286,9 @@ func (x *instance) handler(transfers int) http.Handler {
 	return rest.New(rest.Options{
 		ServiceVersion: Version,
 		Table:          table, Host: x.host, Log: x.log, Site: site,
-		ExtraRoutes: slices.Concat(web.Routes(web.Options{Table: table, Host: x.host, Service: x.service, Site: site,
-			Authorizer: authorization, Mail: x.Mail != nil}), authorization.Routes(), mcpServer.Routes(),
+		ExtraRoutes: slices.Concat(web.Routes(web.Options{Table: pageTable(omitted), Host: x.host, Service: x.service,
+			Site: site, Authorizer: authorization, Mail: x.Mail != nil, Pages: pages}),
+			authorization.Routes(), mcpServer.Routes(),
 			files.Routes(files.Options{Service: x.service.Files(), Log: x.log, Prefixes: rest.FilePrefixes,
 				MaxTransfers: transfers, TrustedProxies: x.TrustedProxies})),
 		ErrorPage:   web.ErrorPage(site),
@@ -290,6 +296,18 @@ func (x *instance) handler(transfers int) http.Handler {
 		OmittedOps: omitted, Deprecations: x.deprecations,
 		ResponseLimiter: responses, BodyLimiter: bodies, Hosts: x.restHosts(hosts),
 	})
+}
+
+// pageTable returns the operations of pages: those of the variant, and what deletes, which the console does in each.
+func pageTable(omitted []*op.Op) *op.Table {
+	var names []string
+	for _, o := range omitted {
+		if !o.Has(op.Destructive) {
+			names = append(names, o.Name)
+		}
+	}
+	table, _ := service.Ops.Without(names)
+	return table
 }
 
 // restHosts returns the hosts that REST accepts. A server on a network accepts

@@ -53,6 +53,7 @@ type Settings struct {
 	Toolset        op.Toolset
 	QueryKey       bool
 	OAuthCIMD      bool // clients of OAuth may be known by a metadata document
+	NoConsole      bool // there are only the pages of sign-in, links and consent
 	Plans          identity.Plans
 	RateLimit      int
 	RateBurst      int
@@ -146,6 +147,8 @@ var Catalogue = append([]Setting{
 	{"oauth-cimd", "LOCI_OAUTH_CIMD", "off", "With on, programs that sign people in may describe themselves by a " +
 		"document on the web (Client ID Metadata Document), which the server fetches",
 		enumSetting(func(s *Settings, v string) { s.OAuthCIMD = v == "on" }, "on", "off")},
+	{"console", "LOCI_CONSOLE", "on", "With off, pages for people are those of sign-in, links and consent alone",
+		enumSetting(func(s *Settings, v string) { s.NoConsole = v == "off" }, "on", "off")},
 	{"plan", "LOCI_PLAN", "selfhosted", "Plan of every user: selfhosted, free or pro", setPlan},
 	{"rate-limit", "LOCI_RATE_LIMIT", "1200", "Calls a minute and credential; 0 is off",
 		intSetting(func(s *Settings, n int) { s.RateLimit = n })},

@@ -11,13 +11,13 @@ import (
 )
 
 // redirectNext sends the browser to the next page.
-func redirectNext(v *visit, _ any) error {
+func redirectNext(v *Visit, _ any) error {
 	v.redirect = v.Next
 	return nil
 }
 
 // readHome reads the policy of registration.
-func readHome(v *visit) error {
+func readHome(v *Visit) error {
 	v.Open, v.ByInvitation = v.mayRegister(""), v.mayRegister("any")
 	hasUsers, err := v.h.Service.HasUsers(v.r.Context())
 	v.NoUsers = err == nil && !hasUsers // the page is shown without it too
@@ -26,12 +26,12 @@ func readHome(v *visit) error {
 
 // mayRegister reports whether the policy of the server allows a registration with the token of an invitation, which it
 // does not look up.
-func (v *visit) mayRegister(invitation loci.InvitationToken) bool {
+func (v *Visit) mayRegister(invitation loci.InvitationToken) bool {
 	return v.h.Service.CheckRegistration(v.r.Context(), "", invitation) == nil
 }
 
 // readSignIn sends a signed-in browser on.
-func readSignIn(v *visit) error {
+func readSignIn(v *Visit) error {
 	if v.User.ID != "" {
 		v.redirect = v.Next
 	}
@@ -40,7 +40,7 @@ func readSignIn(v *visit) error {
 }
 
 // readSetup shows whether the setup link works. It does not use the link up.
-func readSetup(v *visit) (err error) {
+func readSetup(v *Visit) (err error) {
 	if v.User.ID != "" {
 		v.redirect = "/"
 		return nil
@@ -57,11 +57,11 @@ func readSetup(v *visit) (err error) {
 
 // setUpAgain handles a setup form that a browser sends again, as by a reload. It is signed in by then, and gets the
 // same key: the response is stored under the idempotency key, encrypted with the browser's cookie.
-func setUpAgain(v *visit) (bool, error) {
+func setUpAgain(v *Visit) (bool, error) {
 	if v.User.ID == "" {
 		return false, nil
 	}
-	token := sha256.Sum256([]byte(v.form.Get("token")))
+	token := sha256.Sum256([]byte(v.Form.Get("token")))
 	if used := v.h.setUpWith.Load(); used == nil || *used != token {
 		v.redirect = "/"
 		return true, nil
@@ -70,14 +70,14 @@ func setUpAgain(v *visit) (bool, error) {
 }
 
 // showFirstKey makes the first API key after the first account.
-func showFirstKey(v *visit, out any) error {
-	token := sha256.Sum256([]byte(v.form.Get("token")))
+func showFirstKey(v *Visit, out any) error {
+	token := sha256.Sum256([]byte(v.Form.Get("token")))
 	v.h.setUpWith.Store(&token)
 	v.User = out.(loci.SignedIn).User
 	return createFirstKey(v, token)
 }
 
-func createFirstKey(v *visit, token [32]byte) error {
+func createFirstKey(v *Visit, token [32]byte) error {
 	v.template, v.Title = "home", "Loci"
 	v.call.IdempotencyKey, v.call.IdempotencyKeyCount = "setup "+base64.RawURLEncoding.EncodeToString(token[:]), 1
 	out, err := v.run("key.create", v.call, op.Args{Params: []op.Param{{Name: "name", Value: "First key"}}})
@@ -88,20 +88,20 @@ func createFirstKey(v *visit, token [32]byte) error {
 }
 
 // showKey shows a new API key on the start page.
-func showKey(v *visit, out any) error {
+func showKey(v *Visit, out any) error {
 	v.Key = out.(loci.CreatedKey).APIKey
 	delete(v.Values, "name") // the form makes another one
 	return nil
 }
 
 // showSent shows that the mail was sent.
-func showSent(v *visit, _ any) error {
+func showSent(v *Visit, _ any) error {
 	v.Sent = true
 	return nil
 }
 
 // readRegister shows the invitation of the link, and whether the server allows the registration.
-func readRegister(v *visit) error {
+func readRegister(v *Visit) error {
 	v.Next = registered(v)
 	if v.User.ID != "" {
 		v.redirect = v.Next
@@ -116,7 +116,7 @@ func readRegister(v *visit) error {
 	if err == nil && v.Values["id"] != "" {
 		err = v.viewInvitation(token)
 	}
-	if err == nil && token == "" && v.Values["ref"] != "" && v.form == nil { // the operation of a form looks it up
+	if err == nil && token == "" && v.Values["ref"] != "" && v.Form == nil { // the operation of a form looks it up
 		err = v.checkReferral()
 	}
 	v.Closed = v.Closed || err != nil
@@ -125,7 +125,7 @@ func readRegister(v *visit) error {
 
 // checkReferral looks up the code of a referral link before the form is filled in. Where everybody may register, an
 // unknown code is only said to have no effect.
-func (v *visit) checkReferral() error {
+func (v *Visit) checkReferral() error {
 	err := v.h.Service.CheckReferral(v.r.Context(), loci.ReferralCode(v.Values["ref"]), v.call.Address)
 	if v.Open && loci.Is(err, loci.CodeNotFound) {
 		v.UnknownRef, err = true, nil
@@ -134,24 +134,24 @@ func (v *visit) checkReferral() error {
 }
 
 // afterRegistration sends a new user to the invitation, or to the start page.
-func afterRegistration(v *visit, _ any) error {
+func afterRegistration(v *Visit, _ any) error {
 	v.redirect = registered(v)
 	return nil
 }
 
 // registered returns the path of the page after a registration.
-func registered(v *visit) string {
+func registered(v *Visit) string {
 	if v.Values["id"] == "" {
 		return v.Next
 	}
 	return withQuery("/invite", url.Values{"id": {v.Values["id"]}, "token": {v.Values["invitation"]}})
 }
 
-func checkVerifyLink(v *visit) error { return v.checkLink(v.h.Service.CheckVerifyLink) }
-func checkResetLink(v *visit) error  { return v.checkLink(v.h.Service.CheckResetLink) }
+func checkVerifyLink(v *Visit) error { return v.checkLink(v.h.Service.CheckVerifyLink) }
+func checkResetLink(v *Visit) error  { return v.checkLink(v.h.Service.CheckResetLink) }
 
 // checkLink refuses a link that does not work. It does not use the link up.
-func (v *visit) checkLink(check func(ctx context.Context, token string) (loci.Email, error)) error {
+func (v *Visit) checkLink(check func(ctx context.Context, token string) (loci.Email, error)) error {
 	token := v.Values["token"]
 	if token == "" {
 		v.Closed = true
@@ -164,7 +164,7 @@ func (v *visit) checkLink(check func(ctx context.Context, token string) (loci.Em
 }
 
 // requireMail refuses what needs a mail on a server that sends none.
-func requireMail(v *visit) error {
+func requireMail(v *Visit) error {
 	if v.h.Mail {
 		return nil
 	}
@@ -173,7 +173,7 @@ func requireMail(v *visit) error {
 }
 
 // signedOut forgets the user, whose sign-ins have ended.
-func signedOut(v *visit, _ any) error {
+func signedOut(v *Visit, _ any) error {
 	v.User = loci.User{}
 	return nil
 }

@@ -31,7 +31,7 @@ func (c choice) About() string {
 
 // listWorkspaces returns the workspaces of the user, the personal one first, then by name. It reports whether the user
 // has more than a form lists.
-func (v *visit) listWorkspaces() (all []choice, cut bool, err error) {
+func (v *Visit) listWorkspaces() (all []choice, cut bool, err error) {
 	args := op.Args{Params: []op.Param{{Name: "limit", Value: "100"}}}
 	defer func() { v.call.Continuation = false }()
 	for range maxWorkspacePages {

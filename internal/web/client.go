@@ -19,7 +19,7 @@ var notOpened = []string{"", "about", "blob", "data", "file", "filesystem", "jav
 
 // leave sends the browser to the address of a client. A program on the device takes over an address with a scheme of
 // its own: the browser then shows no page, so this one says that nothing is left to do.
-func (v *visit) leave(a httpapi.Authorization, location string, err error, message string) error {
+func (v *Visit) leave(a httpapi.Authorization, location string, err error, message string) error {
 	if err != nil {
 		return v.startAgain(err)
 	}
@@ -38,7 +38,7 @@ func (v *visit) leave(a httpapi.Authorization, location string, err error, messa
 }
 
 // readClient finds the program for which a person signs in.
-func (v *visit) readClient() {
+func (v *Visit) readClient() {
 	query, ok := strings.CutPrefix(v.Next, httpapi.AuthorizePath+"?")
 	if !ok {
 		return

@@ -31,7 +31,7 @@ type consent struct {
 }
 
 // readConsent checks the request of a client, and asks the person who is signed in. Others sign in first.
-func readConsent(v *visit) error {
+func readConsent(v *Visit) error {
 	request, _, err := v.h.Authorizer.Authorize(v.r.Context(), v.r.URL.RawQuery, v.call.Address)
 	if e, ok := errors.AsType[*httpapi.RedirectError](err); ok {
 		v.redirect, v.refused = e.Location, loci.CodeInvalidQuery
@@ -59,7 +59,7 @@ func readConsent(v *visit) error {
 }
 
 // startAgain shows why the request of a client has no page: only the client can make another one.
-func (v *visit) startAgain(err error) error {
+func (v *Visit) startAgain(err error) error {
 	v.template = "problem"
 	switch e := loci.AsError(err); {
 	case e.Code == loci.CodeRateLimited: // the alert says when to try again
@@ -72,7 +72,7 @@ func (v *visit) startAgain(err error) error {
 }
 
 // ask fills the page that asks about a request.
-func (v *visit) ask(bound string, a httpapi.Authorization) (err error) {
+func (v *Visit) ask(bound string, a httpapi.Authorization) (err error) {
 	v.Consent = &consent{Client: plainName(a.ClientName), Host: a.ClientHost, Target: a.RedirectHost,
 		Account: a.Account, Bound: bound}
 	if u, err := url.Parse(a.RedirectURI); err == nil && u.Scheme != "http" && u.Scheme != "https" {
@@ -88,20 +88,20 @@ func (v *visit) ask(bound string, a httpapi.Authorization) (err error) {
 }
 
 // decide answers the request of a client as the person decided.
-func decide(v *visit) error {
+func decide(v *Visit) error {
 	if v.User.ID == "" {
 		v.redirect = v.Path("/signin")
 		return nil
 	}
-	if err := checkAnswer(v.form); err != nil {
+	if err := checkAnswer(v.Form); err != nil {
 		return v.startAgain(err)
 	}
-	bound, signIn := v.form.Get(httpapi.RequestField), v.call.CredentialID
+	bound, signIn := v.Form.Get(httpapi.RequestField), v.call.CredentialID
 	a, err := v.h.Authorizer.Open(bound, signIn)
 	if err != nil {
 		return v.startAgain(err)
 	}
-	if v.form.Get(decisionField) == "deny" {
+	if v.Form.Get(decisionField) == "deny" {
 		v.refused = "access_denied"
 		location, err := v.h.Authorizer.Deny(bound, signIn)
 		return v.leave(a, location, err, "You denied the access.")
@@ -109,7 +109,7 @@ func decide(v *visit) error {
 	if err := v.ask(bound, a); err != nil {
 		return err
 	}
-	reach, field, err := v.Consent.choose(v.form)
+	reach, field, err := v.Consent.choose(v.Form)
 	if err != nil {
 		v.FieldErrors[field] = loci.AsError(err).Message
 		return err

@@ -1,11 +1,13 @@
 package web
 
 import (
+	"cmp"
 	"maps"
 	"mime"
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/loci-memory/loci"
@@ -13,24 +15,28 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 )
 
-// maxForm is the most bytes that a form has.
+// maxForm is the most bytes that a form has, unless its page says otherwise.
 const maxForm = 64 << 10
 
 // Fields of every form beside those of its operation.
 const (
 	nextField           = "next"           // the path of the page that follows
 	idempotencyKeyField = "idempotencyKey" // it replaces the header
+	ifMatchField        = "ifMatch"        // it replaces the header
 )
 
+var ownFields = []string{nextField, idempotencyKeyField, ifMatchField}
+
 // readForm returns the fields of the form that a page sent.
-func readForm(w http.ResponseWriter, r *http.Request) (url.Values, error) {
+func readForm(w http.ResponseWriter, r *http.Request, most int64) (url.Values, error) {
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || kind != "application/x-www-form-urlencoded" || r.Header.Get("Content-Encoding") != "" {
 		return nil, loci.Errorf(loci.CodeUnsupportedMediaType, "This address accepts only the form of its page.")
 	}
-	body, err := httpapi.ReadBody(w, r, maxForm)
+	body, err := httpapi.ReadBody(w, r, cmp.Or(most, maxForm))
 	if loci.Is(err, loci.CodePayloadTooLarge) {
-		return nil, loci.Errorf(loci.CodePayloadTooLarge, "The form is larger than 64 KiB: shorten its fields.")
+		return nil, loci.Errorf(loci.CodePayloadTooLarge, "The form is larger than %d KiB: shorten its fields.",
+			cmp.Or(most, maxForm)>>10)
 	}
 	if err != nil {
 		return nil, loci.Errorf(loci.CodeInvalidQuery, "The form could not be read: send it again.")
@@ -48,13 +54,16 @@ func parseForm(body string) (url.Values, error) {
 		if !utf8.ValidString(name) || slices.ContainsFunc(values, func(v string) bool { return !utf8.ValidString(v) }) {
 			return nil, loci.Errorf(loci.CodeInvalidQuery, "The form has a field that is not valid UTF-8.")
 		}
+		for i := range values { // browsers send each line of a text area with CRLF
+			values[i] = strings.ReplaceAll(values[i], "\r\n", "\n")
+		}
 	}
 	return fields, nil
 }
 
 // formArgs returns the fields of the page's operation in a form. A field that was left empty is absent, as an omitted
 // flag. A field that is neither the operation's nor the page's is left to the operation, which refuses it.
-func (p *page) formArgs(o *op.Op, form url.Values) (args op.Args) {
+func (p *Page) formArgs(o *op.Op, form url.Values) (args op.Args) {
 	add := func(name string, values []string) {
 		for _, value := range values {
 			if value != "" {
@@ -65,7 +74,7 @@ func (p *page) formArgs(o *op.Op, form url.Values) (args op.Args) {
 	rest := maps.Clone(form)
 	for _, f := range o.Fields() {
 		name := f.Name
-		for own, field := range p.fields {
+		for own, field := range p.Fields {
 			if field == name {
 				name = own
 			}
@@ -74,7 +83,7 @@ func (p *page) formArgs(o *op.Op, form url.Values) (args op.Args) {
 		delete(rest, name)
 	}
 	for _, name := range slices.Sorted(maps.Keys(rest)) {
-		if name != nextField && name != idempotencyKeyField && !slices.Contains(p.params, name) {
+		if !slices.Contains(ownFields, name) && !slices.Contains(p.Params, name) {
 			add(name, rest[name])
 		}
 	}

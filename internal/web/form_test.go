@@ -30,7 +30,7 @@ func FuzzForm(f *testing.F) {
 	}
 	o := op.Add(&op.Table{}, "invitation.respond", "POST /v1/invitations/{invitationId}", "Answer.", op.Account,
 		op.NoTool, invited.Respond).Op
-	p := &page{params: []string{"id", "token"}, fields: map[string]string{"id": "invitationId"}}
+	p := &Page{Params: []string{"id", "token"}, Fields: map[string]string{"id": "invitationId"}}
 	f.Fuzz(func(t *testing.T, body string) {
 		form, err := parseForm(body)
 		if err != nil {

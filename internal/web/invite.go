@@ -20,7 +20,7 @@ type invitation struct {
 type pending struct{ Workspace, Until, Path string }
 
 // readPending reads the invitations to the user. Without them the start page is shown too.
-func (v *visit) readPending() {
+func (v *Visit) readPending() {
 	out, err := v.run("invitation.pending", v.call, op.Args{Params: []op.Param{{Name: "limit", Value: "100"}}})
 	if err != nil {
 		return
@@ -43,7 +43,7 @@ var closedTitles = map[loci.InvitationStatus]string{
 
 // readInvitation shows the invitation of a link. A visitor without its token and without its verified address learns
 // nothing about it.
-func readInvitation(v *visit) error {
+func readInvitation(v *Visit) error {
 	v.Next = v.self()
 	err := v.viewInvitation(loci.InvitationToken(v.Values["token"]))
 	if err != nil && loci.AsError(err).Code.Status() >= 500 {
@@ -53,7 +53,7 @@ func readInvitation(v *visit) error {
 }
 
 // viewInvitation reads the invitation with the id of the link. An invitation that is not pending is an error.
-func (v *visit) viewInvitation(token loci.InvitationToken) error {
+func (v *Visit) viewInvitation(token loci.InvitationToken) error {
 	id := v.Values["id"]
 	v.Closed = true
 	v.Invite = &invitation{SignIn: withQuery("/signin", url.Values{nextField: {v.Next}})}
@@ -87,7 +87,7 @@ func (v *visit) viewInvitation(token loci.InvitationToken) error {
 }
 
 // showAnswer shows the answered invitation on the start page.
-func showAnswer(v *visit, out any) error {
+func showAnswer(v *Visit, out any) error {
 	i := out.(loci.OneInvitation).Invitation
 	v.template, v.Title, v.Answered = "home", "Loci", &i
 	v.User.EmailVerified = true // by the response

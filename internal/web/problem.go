@@ -11,13 +11,13 @@ import (
 // ErrorPage returns the page for the errors of requests that are not for a page of the table.
 func ErrorPage(site httpapi.Site) httpapi.ErrorPage {
 	return func(w http.ResponseWriter, r *http.Request, e *loci.Error) {
-		v := &view{Title: problemTitle(e.Code), Base: site.BaseURL(r), Insecure: !site.IsSecure(r)}
+		v := &view{Title: problemTitle(e.Code), Base: site.BaseURL(r), Start: "/", Insecure: !site.IsSecure(r)}
 		v.explain(e, w.Header().Get("X-Request-Id"))
 		if v.SignInFirst = e.Code.Status() == http.StatusUnauthorized; v.SignInFirst {
 			v.Alert = "This address needs a sign-in, or the API key of a program."
 		}
 		w.Header().Set("Referrer-Policy", referrerPolicy(v.Insecure))
-		render(w, e.Code.Status(), "problem", v)
+		render(w, e.Code.Status(), templates, "problem", v)
 	}
 }
 

@@ -21,7 +21,7 @@ type program struct {
 const maxPrograms = "100"
 
 // readStart reads what the start page shows. The page of a new key is shown without its lists too.
-func readStart(v *visit) error {
+func readStart(v *Visit) error {
 	if v.User.ID != "" && v.h.Table.Op("grant.list") != nil {
 		v.readPrograms()
 	}
@@ -31,7 +31,7 @@ func readStart(v *visit) error {
 	return readHome(v)
 }
 
-func (v *visit) readPrograms() {
+func (v *Visit) readPrograms() {
 	out, err := v.run("grant.list", v.call, op.Args{Params: []op.Param{{Name: "limit", Value: maxPrograms}}})
 	if v.NoPrograms = err != nil; v.NoPrograms {
 		return
@@ -73,7 +73,7 @@ func lastUse(at loci.Time) string {
 }
 
 // showEnded says that the access of a program has ended.
-func showEnded(v *visit, _ any) error {
+func showEnded(v *Visit, _ any) error {
 	v.Ended = true
 	return nil
 }

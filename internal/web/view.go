@@ -15,6 +15,7 @@ import (
 type view struct {
 	Title    string
 	Base     string // address of the server
+	Start    string // path of the start page, with keys and programs
 	Insecure bool   // the connection is not encrypted
 	Mail     bool   // the server sends mail
 	User     loci.User
@@ -51,6 +52,11 @@ type view struct {
 	Message string       // what became of the request
 	Advice  string       // what to do about a refusal
 
+	header        // of the console
+	Self   string // path of the page of the console
+	Data   any    // what a page of the console shows: a struct of its own
+	Notice string // what was just done
+
 	Links      []string // fields of the page's link
 	formSource string   // to which the server may redirect the forms, or ""
 	table      *op.Table
@@ -71,14 +77,8 @@ func (v *view) Path(page string) string {
 	return withQuery(page, url.Values{nextField: {v.Next}})
 }
 
-// Style returns the path of the style sheet of all pages.
-func (*view) Style() string { return stylePath }
-
 // Icon returns the icon of all pages.
 func (*view) Icon() template.URL { return template.URL(style.Icon) }
-
-// Script returns the script of all pages. They work without it.
-func (*view) Script() template.JS { return template.JS(script) }
 
 // An input is a field of a form.
 type input struct {

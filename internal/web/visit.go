@@ -15,35 +15,35 @@ import (
 )
 
 // A visit is one request for a page, or one form.
-type visit struct {
+type Visit struct {
 	view
 	h        *handler
 	w        http.ResponseWriter
 	r        *http.Request
-	page     *page
+	page     *Page
 	call     *op.Call
-	form     url.Values
+	Form     url.Values // the fields of a form, or nil
 	template string
 	redirect string // path of another page, or address of a client, which answers instead
 	start    time.Time
 	refused  loci.Code // what a client was told instead of a code, for the log
 }
 
-func (h *handler) newVisit(w http.ResponseWriter, r *http.Request, p *page) *visit {
+func (h *handler) newVisit(w http.ResponseWriter, r *http.Request, p *Page) *Visit {
 	c := httpapi.NewCall(w, r, "page", h.TrustedProxies)
 	h.AddCookie(r, c)
 	if r.Header.Values("Authorization") != nil { // the cookie is the only credential of a page
 		c.Credential = ""
 	}
-	v := &visit{h: h, w: w, r: r, page: p, call: c, template: p.template, start: time.Now()}
-	v.view = view{Title: p.title, Base: h.BaseURL(r), Insecure: !h.IsSecure(r), Mail: h.Mail,
+	v := &Visit{h: h, w: w, r: r, page: p, call: c, template: p.Template, start: time.Now()}
+	v.view = view{Title: p.Title, Base: h.BaseURL(r), Start: h.start(), Insecure: !h.IsSecure(r), Mail: h.Mail,
 		IdempotencyKey: rand.Text(), Next: "/", Values: map[string]string{}, FieldErrors: map[string]string{},
-		Links: p.params, table: h.Table}
+		Links: p.Params, table: h.Table}
 	return v
 }
 
 // identify finds the signed-in user. The user of a request without a valid cookie has no id.
-func (v *visit) identify() error {
+func (v *Visit) identify() error {
 	if v.call.Credential == "" {
 		return nil
 	}
@@ -59,84 +59,117 @@ func (v *visit) identify() error {
 }
 
 // run runs an operation.
-func (v *visit) run(name string, c *op.Call, args op.Args) (any, error) {
+func (v *Visit) run(name string, c *op.Call, args op.Args) (any, error) {
 	return v.h.Host.Run(v.r.Context(), v.h.Table.Op(name), c, func() (op.Args, error) { return args, nil })
 }
 
 // submit reads a form and handles it.
-func (v *visit) submit() (err error) {
+func (v *Visit) submit() (err error) {
 	v.template = "problem" // until the form is known
 	if v.h.Origins.IsForgeable(v.r) {
 		return loci.Errorf(loci.CodeForbidden,
 			"A page of another site sent this form: open the page here, and try again.")
 	}
-	if v.form, err = readForm(v.w, v.r); err != nil {
+	if v.Form, err = readForm(v.w, v.r, v.page.MaxForm); err != nil {
 		return err
 	}
-	v.Next = v.h.ownPath(v.form.Get(nextField))
+	v.Next = v.h.ownPath(v.Form.Get(nextField))
 	if err := v.identify(); err != nil {
 		return err
 	}
-	v.template = v.page.template
-	if v.page.submit != nil {
-		return v.page.submit(v)
+	v.template = v.page.Template
+	if v.User.ID == "" && v.page.isPrivate() {
+		v.signInFirst(v.self())
+		return nil
 	}
-	return v.runForm(v.h.Table.Op(v.page.op))
+	if v.page.Submit != nil {
+		if v.page.group != nil {
+			v.keepTyped(nil)
+		}
+		return v.page.Submit(v)
+	}
+	return v.runForm(v.h.Table.Op(v.page.Op))
 }
 
 // runForm runs the operation of a form.
-func (v *visit) runForm(o *op.Op) error {
-	for name := range v.form {
-		if !isSecret(o, name) {
-			v.Values[name] = v.form.Get(name)
-		}
-	}
-	if v.page.resubmit != nil {
-		if handled, err := v.page.resubmit(v); handled || err != nil {
+func (v *Visit) runForm(o *op.Op) error {
+	v.keepTyped(o)
+	if v.page.Resubmit != nil {
+		if handled, err := v.page.Resubmit(v); handled || err != nil {
 			return err
 		}
 	}
 	if o.Access != op.Public && v.User.ID == "" {
-		v.redirect = withQuery("/signin", url.Values{nextField: {v.self()}})
+		v.signInFirst(v.self())
 		return nil
 	}
-	if keys := v.form[idempotencyKeyField]; o.AcceptsIdempotencyKey() {
-		v.call.IdempotencyKey, v.call.IdempotencyKeyCount = v.form.Get(idempotencyKeyField), max(1, len(keys))
+	if keys := v.Form[idempotencyKeyField]; o.AcceptsIdempotencyKey() {
+		v.call.IdempotencyKey, v.call.IdempotencyKeyCount = v.Form.Get(idempotencyKeyField), max(1, len(keys))
 	}
-	out, err := v.run(o.Name, v.call, v.page.formArgs(o, v.form))
+	v.call.IfMatch = v.Form.Get(ifMatchField)
+	args := v.page.formArgs(o, v.Form)
+	for _, name := range v.page.pathFields() {
+		args.Params = append(args.Params, op.Param{Name: name, Value: v.PathValue(name)})
+	}
+	if v.page.Args != nil {
+		v.page.Args(v, &args)
+	}
+	out, err := v.run(o.Name, v.call, args)
+	v.call.IdempotencyKey, v.call.IdempotencyKeyCount, v.call.IfMatch = "", 0, ""
+	v.call.Continuation = true // what the page reads belongs to its form, which has counted
 	if err != nil {
 		return v.refuse(o, err)
 	}
-	v.call.IdempotencyKey, v.call.IdempotencyKeyCount = "", 0
 	v.Done = true
 	v.h.SetCookie(v.w, v.r, v.call, out)
-	if v.page.read != nil && v.page.formOnly {
-		err = v.page.read(v)
+	if v.page.Done != nil {
+		err = v.page.Done(v, out)
 	}
-	if err == nil && v.page.done != nil {
-		err = v.page.done(v, out)
+	if err == nil && v.redirect == "" && v.page.Read != nil && v.page.FormOnly {
+		err = v.page.Read(v)
 	}
 	return err
 }
 
-// self returns the path of the page, with the fields of its link, or the start page for a form of another page.
-func (v *visit) self() string {
-	if v.page.formOnly {
+// keepTyped keeps the fields of a form for the page that shows them again, without passwords.
+func (v *Visit) keepTyped(o *op.Op) {
+	for name := range v.Form {
+		if o == nil || !isSecret(o, name) {
+			v.Values[name] = v.Form.Get(name)
+		}
+	}
+}
+
+// signInFirst sends the browser to the sign-in, and from there to a page.
+func (v *Visit) signInFirst(next string) {
+	v.redirect = withQuery("/signin", url.Values{nextField: {next}})
+}
+
+// self returns the path of the page, with the fields of its link. For a form it is that of the page above it in the
+// console, and elsewhere the start page.
+func (v *Visit) self() string {
+	path := v.page.Path
+	switch {
+	case v.page.isPrivate() && v.page.FormOnly:
+		path = parent(v.r.URL.EscapedPath())
+	case v.page.isPrivate():
+		path = v.r.URL.EscapedPath()
+	case v.page.FormOnly:
 		return "/"
 	}
 	query := url.Values{}
-	for _, name := range v.page.params {
+	for _, name := range v.page.Params {
 		if value := v.Values[name]; value != "" {
 			query.Set(name, value)
 		}
 	}
-	return withQuery(v.page.path, query)
+	return withQuery(path, query)
 }
 
 // refuse notes at which field a form was refused, and reads what its page shows.
-func (v *visit) refuse(o *op.Op, err error) error {
+func (v *Visit) refuse(o *op.Op, err error) error {
 	e := loci.AsError(err)
-	switch field := v.page.errorFields[e.Code]; {
+	switch field := v.page.ErrorFields[e.Code]; {
 	case field != "":
 		v.FieldErrors[field] = e.Message
 	case e.Code == loci.CodeInvalidQuery || e.Code == loci.CodeSecretDetected:
@@ -149,8 +182,8 @@ func (v *visit) refuse(o *op.Op, err error) error {
 	}
 	// The link is used up, or the server does not allow this: the same form would fail again.
 	v.Closed = e.Code == loci.CodeNotFound || e.Code == loci.CodeForbidden || e.Code == loci.CodeStateConflict
-	if v.page.read != nil {
-		if readErr := v.page.read(v); readErr != nil {
+	if v.page.Read != nil {
+		if readErr := v.page.Read(v); readErr != nil {
 			return readErr
 		}
 	}
@@ -164,7 +197,7 @@ func sentence(message string) string {
 }
 
 // respond writes the page, or sends the browser to another one.
-func (v *visit) respond(err error) {
+func (v *Visit) respond(err error) {
 	v.w.Header().Set("Referrer-Policy", referrerPolicy(v.Insecure))
 	if err == nil && v.redirect != "" {
 		v.logAuthorization(http.StatusSeeOther, nil)
@@ -176,8 +209,11 @@ func (v *visit) respond(err error) {
 		e := loci.AsError(err)
 		status = e.Code.Status()
 		v.explain(e, v.call.RequestID)
-		if v.template == v.page.template && v.page.messages[e.Code] != "" {
-			v.Alert = v.page.messages[e.Code]
+		if v.template == v.page.Template && v.page.Messages[e.Code] != "" {
+			v.Alert = v.page.Messages[e.Code]
+		}
+		if v.page.group != nil && v.Data == nil {
+			v.template = "problem"
 		}
 		if v.template == "problem" && v.Advice == "" {
 			v.Title = problemTitle(e.Code)
@@ -185,12 +221,17 @@ func (v *visit) respond(err error) {
 		httpapi.SetErrorHeaders(v.w.Header(), v.r, e, nil)
 	}
 	v.logAuthorization(status, err)
-	render(v.w, status, v.template, &v.view)
+	set := templates
+	if v.page.group != nil {
+		set = v.page.group
+		v.readHeader()
+	}
+	render(v.w, status, set, v.template, &v.view)
 }
 
 // logAuthorization logs and counts a visit of the page for the requests of clients, which runs no operation of its own.
-func (v *visit) logAuthorization(status int, err error) {
-	if v.page.path == httpapi.AuthorizePath {
+func (v *Visit) logAuthorization(status int, err error) {
+	if v.page.Path == httpapi.AuthorizePath {
 		v.h.Host.LogOutcome(v.r.Context(), op.Outcome{Name: "oauth.authorize", Method: v.r.Method, Call: v.call,
 			Status: status, Code: v.refused, Err: err, Start: v.start})
 	}

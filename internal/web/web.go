@@ -1,23 +1,22 @@
 // Package web is the transport of pages for people. A page is one line of a table; its form runs one operation, or
-// answers the request of an OAuth client. Pages work without scripts.
+// answers the request of an OAuth client. Pages work without scripts. The console is the pages below /app: each group
+// of them is a package below this one, and package console lists the groups.
 package web
 
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"embed"
-	"encoding/base64"
 	"html/template"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync/atomic"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/httpapi"
 	"github.com/loci-memory/loci/internal/op"
-	"github.com/loci-memory/loci/internal/web/style"
 )
 
 // Options are the settings of the transport.
@@ -27,6 +26,8 @@ type Options struct {
 	Service Service
 	// Authorizer checks and answers requests of OAuth clients. Without it there is no page for them.
 	Authorizer httpapi.Authorizer
+	// Pages are those of the console, group after group. Without them the server has a start page in its place.
+	Pages []Page
 	httpapi.Site
 	Mail bool // the server sends mail
 }
@@ -51,62 +52,54 @@ type Service interface {
 		t loci.InvitationToken) (i loci.Invitation, inviter string, err error)
 }
 
-//go:embed page
+//go:embed page layout
 var files embed.FS
 
 var (
-	templates = template.Must(template.ParseFS(files, "page/*.html"))
-	script    = readFile("page/page.js")
-
-	scriptHash = hash(script)
-	// stylePath changes with the style sheet, so that browsers keep each for good.
-	stylePath = "/page.css?v=" + url.QueryEscape(hash(style.Sheet)[:12])
+	templates = template.Must(template.New("").Funcs(functions).ParseFS(files, "page/*.html"))
+	layout    = template.Must(template.New("").Funcs(functions).ParseFS(files, "layout/*.html"))
 )
 
-// policy returns the Content-Security-Policy of a page. It allows the style sheet of the server, the page's own script
-// by the hash, and forms that this server takes, or that it redirects to another source.
+// policy returns the Content-Security-Policy of a page. It allows the files of the server, and forms that this server
+// takes, or that it redirects to another source.
 func policy(formSource string) string {
 	return "default-src 'none'; base-uri 'none'; form-action " + strings.TrimSpace("'self' "+formSource) +
-		"; frame-ancestors 'none'; img-src data:; style-src 'self'; script-src 'sha256-" + scriptHash + "'"
-}
-
-func readFile(name string) string {
-	b, err := files.ReadFile(name)
-	if err != nil {
-		panic(err)
-	}
-	return string(b)
-}
-
-func hash(s string) string {
-	sum := sha256.Sum256([]byte(s))
-	return base64.StdEncoding.EncodeToString(sum[:])
+		"; frame-ancestors 'none'; connect-src 'self'; img-src 'self' data:; style-src 'self'; script-src 'self'"
 }
 
 type handler struct {
 	Options
+	pages     []Page                   // those that the server has
 	setUpWith atomic.Pointer[[32]byte] // hash of the token that made the first account
 }
 
 // Routes returns the routes of the pages.
 func Routes(o Options) []httpapi.Route {
 	h := &handler{Options: o}
-	routes := []httpapi.Route{{Pattern: "GET /page.css", Handler: http.HandlerFunc(serveStyle),
-		Reason: "It is the style sheet of the pages."}}
-	for i := range pages {
-		p := &pages[i]
-		if !h.serves(p) {
-			continue
+	routes := staticRoutes()
+	for _, p := range slices.Concat(pages, o.Pages) {
+		if p.Path == "/" {
+			p.Path = h.start()
 		}
-		pattern := p.path
+		if h.serves(&p) && (o.Pages != nil || !p.isPrivate()) {
+			h.pages = append(h.pages, p)
+		}
+	}
+	if o.Pages != nil {
+		routes = append(routes, httpapi.Route{Pattern: "GET /{$}", Reason: "It leads to the console.",
+			Handler: http.RedirectHandler(consolePath, http.StatusSeeOther)})
+	}
+	for i := range h.pages {
+		p := &h.pages[i]
+		pattern := p.Path
 		if pattern == "/" {
 			pattern = "/{$}"
 		}
-		if !p.formOnly {
+		if !p.FormOnly {
 			routes = append(routes, httpapi.Route{Pattern: "GET " + pattern, Handler: h.showPage(p),
 				Reason: "It is a page for people.", Describe: p.describe()})
 		}
-		if p.op != "" || p.submit != nil {
+		if p.Op != "" || p.Submit != nil {
 			routes = append(routes, httpapi.Route{Pattern: "POST " + pattern, Handler: h.submitForm(p),
 				Reason: "It is the form of a page."})
 		}
@@ -117,18 +110,28 @@ func Routes(o Options) []httpapi.Route {
 	return routes
 }
 
-// serves reports whether the server has what a page needs: its operation, or the authorization of clients.
-func (h *handler) serves(p *page) bool {
-	return (p.op == "" || h.Table.Op(p.op) != nil) && (p.path != httpapi.AuthorizePath || h.Authorizer != nil)
+// start returns the path of the start page.
+func (h *handler) start() string {
+	if h.Pages != nil {
+		return connectPath
+	}
+	return "/"
+}
+
+// serves reports whether the server has what a page needs: its operations, or the authorization of clients.
+func (h *handler) serves(p *Page) bool {
+	lacks := func(name string) bool { return h.Table.Op(name) == nil }
+	return (p.Op == "" || !lacks(p.Op)) && !slices.ContainsFunc(p.Reads, lacks) &&
+		(p.Path != httpapi.AuthorizePath || h.Authorizer != nil)
 }
 
 // describe returns the OpenAPI operation object of a page to which a link leads.
-func (p *page) describe() map[string]any {
-	if p.summary == "" {
+func (p *Page) describe() map[string]any {
+	if p.Summary == "" {
 		return nil
 	}
 	var parameters []map[string]any
-	for _, name := range p.params {
+	for _, name := range p.Params {
 		parameters = append(parameters, map[string]any{"in": "query", "name": name,
 			"description": "From the link of the page", "schema": map[string]any{"type": "string"}})
 	}
@@ -137,18 +140,12 @@ func (p *page) describe() map[string]any {
 			"content": map[string]any{"text/html": map[string]any{"schema": map[string]any{"type": "string"}}}}
 	}
 	return map[string]any{
-		"operationId": "page." + p.template,
-		"summary":     p.summary,
+		"operationId": "page." + p.Template,
+		"summary":     p.Summary,
 		"parameters":  parameters,
 		"responses": map[string]any{"200": response("A page for people"), "4XX": response("A page that says why"),
 			"303": map[string]any{"description": "Another page goes on, or the client gets an answer"}},
 	}
-}
-
-func serveStyle(w http.ResponseWriter, _ *http.Request) {
-	w.Header().Set("Content-Type", "text/css; charset=utf-8")
-	w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
-	_, _ = w.Write([]byte(style.Sheet)) // a client that has left reads nothing
 }
 
 // acceptsHTML reports whether a client can show a page. A program that accepts other types alone cannot.
@@ -158,30 +155,34 @@ func acceptsHTML(r *http.Request) bool {
 }
 
 // showPage returns the handler that shows a page. It changes nothing: the scanner of a mailbox follows links too.
-func (h *handler) showPage(p *page) http.HandlerFunc {
+func (h *handler) showPage(p *Page) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if p.path == "/" && !acceptsHTML(r) {
+		if p.Path == "/" && !acceptsHTML(r) {
 			httpapi.WriteError(w, r, nil, httpapi.ErrNoRoute())
 			return
 		}
 		v := h.newVisit(w, r, p)
 		query := r.URL.Query()
 		v.Next = h.ownPath(query.Get("next"))
-		for _, name := range p.params {
+		for _, name := range p.Params {
 			v.Values[name] = strings.ReplaceAll(strings.ToValidUTF8(query.Get(name), ""), "\x00", "")
 		}
+		v.Notice = p.Notices[query.Get(doneParam)]
 		err := v.identify()
-		if err != nil {
+		switch {
+		case err != nil:
 			v.template = "problem"
-		} else if p.read != nil {
-			err = p.read(v)
+		case v.User.ID == "" && p.isPrivate():
+			v.signInFirst(h.ownPath(r.URL.RequestURI()))
+		case p.Read != nil:
+			err = p.Read(v)
 		}
 		v.respond(err)
 	}
 }
 
 // submitForm returns the handler of a page's form.
-func (h *handler) submitForm(p *page) http.HandlerFunc {
+func (h *handler) submitForm(p *Page) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		v := h.newVisit(w, r, p)
 		err := v.submit()
@@ -198,9 +199,9 @@ func (h *handler) ownPath(next string) string {
 	if err != nil || len(next) > maxNext || u.Scheme != "" || u.Host != "" || u.User != nil {
 		return "/"
 	}
-	for i := range pages {
-		if p := &pages[i]; p.path == u.Path && !p.formOnly && h.serves(p) {
-			return withQuery(p.path, p.ownQuery(u.Query()))
+	for i := range h.pages {
+		if p := &h.pages[i]; !p.FormOnly && p.matches(u.Path) {
+			return withQuery((&url.URL{Path: u.Path}).EscapedPath(), p.ownQuery(u.Query()))
 		}
 	}
 	return "/"
@@ -208,8 +209,8 @@ func (h *handler) ownPath(next string) string {
 
 // ownQuery returns the parameters of a next page. A client's request goes on only as the one that was checked: an
 // unchecked one could send the browser to another site after the sign-in.
-func (p *page) ownQuery(query url.Values) url.Values {
-	if p.path != httpapi.AuthorizePath {
+func (p *Page) ownQuery(query url.Values) url.Values {
+	if p.Path != httpapi.AuthorizePath {
 		return query
 	}
 	return url.Values{httpapi.RequestField: {query.Get(httpapi.RequestField)}}
@@ -233,9 +234,9 @@ func referrerPolicy(insecure bool) string {
 }
 
 // render writes a page with its headers.
-func render(w http.ResponseWriter, status int, name string, v *view) {
+func render(w http.ResponseWriter, status int, set *template.Template, name string, v *view) {
 	var b bytes.Buffer
-	if err := templates.ExecuteTemplate(&b, name+".html", v); err != nil {
+	if err := set.ExecuteTemplate(&b, name+".html", v); err != nil {
 		panic(err) // the templates are fixed, and tests render them
 	}
 	h := w.Header()

@@ -85,7 +85,7 @@ class Mailbox {
 // serve starts Loci with an empty database, and returns its address, the setup link and a function that stops it.
 async function serve(mailPort) {
   const folder = mkdtempSync(join(tmpdir(), 'loci-pages-'))
-  const env = { ...process.env, HOME: folder, LOCI_REGISTRATION: 'open', LOCI_SIGNIN_LIMIT: '0', LOCI_LOG_LEVEL: 'warn', LOCI_DRAIN: '0',
+  const env = { ...process.env, HOME: folder, LOCI_REGISTRATION: 'open', LOCI_SIGNIN_LIMIT: '0', LOCI_LOG_LEVEL: 'warn', LOCI_DRAIN: '0', LOCI_CONSOLE: 'off',
     LOCI_SMTP_URL: `smtp://127.0.0.1:${mailPort}?from=loci@example.com` }
   const child = spawn(binary, ['serve', '--data', join(folder, 'data'), '--listen', '127.0.0.1:0'], { env })
   let out = ''
@@ -174,9 +174,9 @@ class Visitor {
   async copy() {
     if (!this.copied) {
       this.copied = await this.context.browser().newPage({ viewport: { width: 1000, height: 900 } })
-      await this.copied.goto(this.url + '/page.css') // for the address of the style sheet
+      await this.copied.goto(this.url + '/health') // for the address of the style sheet
     }
-    await this.copied.setContent((await this.page.content()).replace(/<script>.*?<\/script>/s, ''))
+    await this.copied.setContent((await this.page.content()).replace(/<script.*?<\/script>/gs, ''))
     return this.copied
   }
 

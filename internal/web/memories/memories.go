@@ -1,0 +1,96 @@
+// Package memories is the group of pages on which people find, read and write memories.
+package memories
+
+import (
+	"cmp"
+	"embed"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/web"
+)
+
+//go:embed *.html
+var files embed.FS
+
+const place = "/app"
+
+// filters are the fields of the address of a search or a list.
+var filters = []string{"query", "workspace_id", "atlas_id", "type", "tags", "include", "since", "sort", "cursor"}
+
+// Pages are the pages of the group.
+var Pages = web.Group(files,
+	web.Page{Path: "/app", Template: "find", Title: "Memories", Place: place, Params: filters, Read: readHome,
+		Reads: []string{"workspace.list", "atlas.list", "member.list", "memory.search", "memory.list"}},
+	web.Page{Path: "/app/memories", Template: "find", Title: "All memories", Place: place, Params: filters,
+		Reads: []string{"workspace.list", "atlas.list", "member.list", "memory.list"}, Read: readList},
+
+	web.Page{Path: "/app/memories/{memoryId}", Template: "memory", Title: "Memory", Place: place, Read: readMemory,
+		Reads:   []string{"memory.get", "workspace.get", "atlas.get", "member.list"},
+		Notices: notices},
+	web.Page{Path: "/app/memories/{memoryId}/verify", Template: "memory", Title: "Memory", Place: place,
+		Op: "memory.verify", FormOnly: true, Read: readMemory, Args: verifyArgs, Done: web.Back("verified")},
+	web.Page{Path: "/app/memories/{memoryId}/append", Template: "memory", Title: "Memory", Place: place,
+		Op: "memory.append", FormOnly: true, MaxForm: maxForm, Read: readMemory, Done: web.Back("added")},
+	web.Page{Path: "/app/memories/{memoryId}/archive", Template: "memory", Title: "Memory", Place: place,
+		Op: "memory.archive", FormOnly: true, Read: readMemory, Done: web.Back("archived")},
+	web.Page{Path: "/app/memories/{memoryId}/restore", Template: "memory", Title: "Memory", Place: place,
+		Op: "memory.restore", FormOnly: true, Read: readMemory, Done: web.Back("restored")},
+	web.Page{Path: "/app/memories/{memoryId}/files/{attachmentId}", Template: "problem", Title: "File", Place: place,
+		Reads: []string{"attachment.download"}, Read: download},
+)
+
+// maxForm is the most bytes of a form with the text of a memory, each byte of which may take three.
+const maxForm = 4 * loci.MaxContent
+
+var notices = map[string]string{
+	"verified":  "Verified. A later change of the text takes the review off again.",
+	"added":     "The text was added. The versions keep the text before.",
+	"archived":  "Archived. Searches and lists leave it out, and you can restore it at any time.",
+	"restored":  "Restored.",
+	"saved":     "Saved. The versions keep the text before.",
+	"unchanged": "Nothing was different, so there is no new version.",
+	"kept":      "Kept.",
+	"known":     "This memory was there already, with the same text.",
+	"reverted":  "The text of that version is the newest version now.",
+}
+
+// names are the names of members by their ids.
+type names map[loci.ID]string
+
+// Of returns the name of a person, or "" where the page did not read the members.
+func (n names) Of(id loci.ID) string { return n[id] }
+
+// readNames returns the names of the members of a workspace. Without them a page is shown too.
+func readNames(v *web.Visit, w loci.Workspace) names {
+	n := names{v.User.ID: cmp.Or(v.User.Name, v.User.Email)}
+	if w.Kind != loci.WorkspaceTeam {
+		return n
+	}
+	list, err := web.Read[loci.Members](v, "member.list", "workspaceId", string(w.ID), "limit", "100")
+	if err != nil {
+		return n
+	}
+	for _, m := range list.Members {
+		n[m.UserID] = cmp.Or(m.Name, m.Email)
+	}
+	return n
+}
+
+// typeWords are the types of memories as pages say them.
+var typeWords = map[loci.MemoryType]string{loci.TypeFact: "Fact", loci.TypeDecision: "Decision",
+	loci.TypePreference: "Preference", loci.TypeTask: "Task", loci.TypeArchitecture: "Architecture",
+	loci.TypeNote: "Note"}
+
+// A choice is an option of a select.
+type choice struct {
+	Value, Label string
+	Chosen       bool
+}
+
+// typeChoices are the types, of which one is chosen.
+func typeChoices(chosen string) (list []choice) {
+	for _, t := range loci.ContextGroupOrder {
+		list = append(list, choice{string(t), typeWords[t], string(t) == chosen})
+	}
+	return list
+}
