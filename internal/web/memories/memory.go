@@ -32,7 +32,7 @@ func open(v *web.Visit) (m *memory, err error) {
 		return nil, err
 	}
 	m.Tag = v.ETag()
-	space, err := web.Read[loci.OneWorkspace](v, "workspace.get", "workspaceId", string(m.WorkspaceID))
+	space, err := web.Read[loci.WorkspaceActivity](v, "workspace.get", "workspaceId", string(m.WorkspaceID))
 	if err != nil {
 		return nil, err
 	}
