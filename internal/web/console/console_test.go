@@ -324,7 +324,8 @@ func TestStartLeadsToConsole(t *testing.T) {
 	testenv.Equal(t, s.get("nobody", "/").Header.Get("Location"), "/app")
 	testenv.Equal(t, s.get("ann", "/signin?next=/app/memories%3Ftype%3Dtask").Header.Get("Location"),
 		"/app/memories?type=task")
-	for _, next := range []string{"/app/../v1/me", "/app//evil.example", "/app/memories/..", "/app/memories/a/archive"} {
+	for _, next := range []string{"/app/../v1/me", "/app//evil.example", "/app/memories/..",
+		"/app/memories/a/archive"} {
 		testenv.Equal(t, s.get("ann", "/signin?next="+url.QueryEscape(next)).Header.Get("Location"), "/", next)
 	}
 	testenv.Equal(t, s.post("nobody", "/app/memories/x/archive", nil).Header.Get("Location"),
