@@ -102,8 +102,9 @@ const longest = 16 << 10
 // Every text of a set is edited in every way, once and with a second edit, and searched among all others.
 func TestBandsFindEditedTexts(t *testing.T) {
 	t.Parallel()
-	const minPrecision, minRecall = .95, .79 // measured: precision from .989 (code), recall from .799 (xquad-zh)
-	for _, name := range datasettest.Present(t, "docs", "code", "xquad-ru", "xquad-zh", "jaquad") {
+	const minPrecision = .98 // measured: .9898 for code, 1 for the others
+	minRecall := map[string]float64{"docs": .82, "code": .85, "xquad-ru": .83, "xquad-zh": .79, "jaquad": .85}
+	for _, name := range datasettest.Present(t, slices.Sorted(maps.Keys(minRecall))...) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var texts []string
@@ -126,7 +127,7 @@ func TestBandsFindEditedTexts(t *testing.T) {
 				t.Logf("%s, after %s: %d edits, recall %.3f, precision %.4f", name, edit.name, all.edits, all.recall(),
 					all.precision())
 			}
-			if all.recall() < minRecall || all.precision() < minPrecision {
+			if all.recall() < minRecall[name] || all.precision() < minPrecision {
 				t.Errorf("recall %.3f, precision %.4f", all.recall(), all.precision())
 			}
 		})
