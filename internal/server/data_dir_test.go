@@ -82,7 +82,7 @@ func TestServeRestrictsItsOwnDataDir(t *testing.T) {
 	}
 }
 
-// A restore that was cut off must not become a new, open server.
+// A restore that was cut off must not become a new, open server, nor an empty database of the operator.
 func TestServeRefusesPartialRestore(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -95,6 +95,9 @@ func TestServeRefusesPartialRestore(t *testing.T) {
 	}
 	if err := Serve(t.Context(), s, io.Discard, io.Discard); err == nil ||
 		!strings.Contains(err.Error(), ".restore.1") {
+		t.Errorf("told %v", err)
+	}
+	if _, err := OpenAdmin(t.Context(), s); err == nil || !strings.Contains(err.Error(), ".restore.1") {
 		t.Errorf("told %v", err)
 	}
 }

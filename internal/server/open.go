@@ -72,6 +72,9 @@ func (s Settings) openStore(ctx context.Context, o store.Options) (*store.Store,
 	if s.DB != "" {
 		return s.openPostgres(ctx, o)
 	}
+	if err := s.refusePartialRestore(); err != nil {
+		return nil, err
+	}
 	return openSQLite(ctx, s.Data, o)
 }
 

@@ -229,17 +229,24 @@ func (s Settings) ensureDataDir() (warnings []string, err error) {
 	if s.DB != "" {
 		return nil, nil
 	}
-	partial, _ := fs.Glob(os.DirFS(s.Data), backup.PartialRestore) // the pattern is valid
-	if _, err := os.Stat(filepath.Join(s.Data, sqlite.FileName)); len(partial) > 0 &&
-		errors.Is(err, fs.ErrNotExist) {
-		return nil, loci.Errorf(loci.CodeConflict, "a restore into %s runs, or was cut off: run it again, or delete "+
-			"%s there to begin with an empty database", s.Data, partial[0])
+	if err := s.refusePartialRestore(); err != nil {
+		return nil, err
 	}
 	w, err := ensurePrivateDir(s.Data)
 	if w != "" {
 		warnings = append(warnings, w)
 	}
 	return warnings, err
+}
+
+// refusePartialRestore refuses a folder in which a restore prepares the database, so that none is made meanwhile.
+func (s Settings) refusePartialRestore() error {
+	partial, _ := fs.Glob(os.DirFS(s.Data), backup.PartialRestore) // the pattern is valid
+	if _, err := os.Stat(filepath.Join(s.Data, sqlite.FileName)); len(partial) > 0 && errors.Is(err, fs.ErrNotExist) {
+		return loci.Errorf(loci.CodeConflict, "a restore into %s runs, or was cut off: run it again, or delete "+
+			"%s there to begin with an empty database", s.Data, partial[0])
+	}
+	return nil
 }
 
 // lock makes sure that only one server uses a data folder.

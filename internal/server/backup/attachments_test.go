@@ -267,7 +267,8 @@ func TestBackupSurvivesDeletionsAndNamesFailures(t *testing.T) {
 	}
 }
 
-// A restored database that was killed as it appeared is not compared with the commits of a former one.
+// A restored database that was killed as it appeared is not compared with the commits of a former one. It replaces no
+// database that was made meanwhile.
 func TestRestoreForgetsFormerCommitsFirst(t *testing.T) {
 	t.Parallel()
 	x := newFileServer(t, folderIn(t))

@@ -157,6 +157,9 @@ func Restore(ctx context.Context, data string, bucket blob.Bucket, lock func() (
 	if err := sqlite.ForgetCommits(data); err != nil {
 		return r, err
 	}
+	if err := checkEmpty(data); err != nil { // another program may have made a database meanwhile
+		return r, err
+	}
 	if err := os.Rename(whole, filepath.Join(data, sqlite.FileName)); err != nil {
 		return r, err
 	}
