@@ -159,28 +159,35 @@ func TestInitialSchemaIsUpgraded(t *testing.T) {
 	}
 }
 
-// Damage of a former schema is not proved right by the checksums of the next one.
+// Damage of a former schema is not proved right by the checksums of the next one, also if an upgrade was killed between
+// the two.
 func TestUpgradeKeepsDamageVisible(t *testing.T) {
 	t.Parallel()
-	storetest.EachEmpty(t, func(t *testing.T, d storetest.Database) {
-		createInitialSchema(t, d)
-		for _, q := range []string{`UPDATE memories SET title = 'Damaged' WHERE id = 'given'`,
-			`UPDATE versions SET evidence = 'damaged'`, `UPDATE vectors SET chunk = 1`,
-			`INSERT INTO metadata (name, value) VALUES ('damaged memories 1', '')`} { // of an upgrade that failed
-			d.Exec(t, q)
+	for _, reached := range []int64{1, 2, 3} {
+		storetest.EachEmpty(t, func(t *testing.T, d storetest.Database) { checkDamageOfFormerSchema(t, d, reached) })
+	}
+}
+
+func checkDamageOfFormerSchema(t *testing.T, d storetest.Database, reached int64) {
+	t.Helper()
+	createInitialSchema(t, d)
+	for _, q := range []string{`UPDATE memories SET title = 'Damaged' WHERE id = 'given'`,
+		`UPDATE versions SET evidence = 'damaged'`, `UPDATE vectors SET chunk = 1`,
+		`INSERT INTO metadata (name, value) VALUES ('damaged memories 1', '')`} { // of an upgrade that failed
+		d.Exec(t, q)
+	}
+	store.MigrateTo(t, d.DB(t), reached)
+	s := d.Open(t, store.Options{})
+	var found []string
+	for _, f := range storetest.CheckIntegrity(t, s, false).Inconsistencies {
+		if strings.Contains(f.Detail, "checksum") {
+			found = append(found, f.Kind+" "+f.ID)
 		}
-		s := d.Open(t, store.Options{})
-		var found []string
-		for _, f := range storetest.CheckIntegrity(t, s, false).Inconsistencies {
-			if strings.Contains(f.Detail, "checksum") {
-				found = append(found, f.Kind+" "+f.ID)
-			}
-		}
-		testenv.EqualSlices(t, found, []string{"rows given", "versions old"}, "damaged rows")
-		damaged := sqldb.ChecksumTables()["vectors"].DamageCondition(s.DB().Dialect(), "v")
-		testenv.Len(t, d.Query(t, `SELECT v.memory FROM vectors v WHERE`+damaged), 1, "damaged vectors")
-		testenv.Len(t, d.Query(t, `SELECT name FROM metadata WHERE name LIKE 'damaged%'`), 0, "marks")
-	})
+	}
+	testenv.EqualSlices(t, found, []string{"rows given", "versions old"}, "damaged rows")
+	damaged := sqldb.ChecksumTables()["vectors"].DamageCondition(s.DB().Dialect(), "v")
+	testenv.Len(t, d.Query(t, `SELECT v.memory FROM vectors v WHERE`+damaged), 1, "damaged vectors")
+	testenv.Len(t, d.Query(t, `SELECT name FROM metadata WHERE name LIKE 'damaged%'`), 0, "marks")
 }
 
 // Commands that only look at a database must not change it under a server of an earlier version.

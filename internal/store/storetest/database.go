@@ -9,6 +9,7 @@ import (
 	"database/sql"
 	"encoding/hex"
 	"io"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -115,8 +116,9 @@ func (d Database) openDB(t testing.TB) *sql.DB {
 	driver, name := "pgx", d.Address
 	if d.Dir != "" {
 		// Each driver has its own name for the timeout, and ignores that of the other.
-		timeout := "?_busy_timeout=10000&_pragma=busy_timeout(10000)"
-		driver, name = sqlite.SQLName, "file:"+filepath.Join(d.Dir, "loci.db")+timeout
+		u := url.URL{Scheme: "file", Path: filepath.ToSlash(filepath.Join(d.Dir, sqlite.FileName)),
+			RawQuery: "_busy_timeout=10000&_pragma=busy_timeout(10000)"}
+		driver, name = sqlite.SQLName, u.String()
 	}
 	db := testenv.Must(sql.Open(driver, name))(t)
 	return db
