@@ -23,7 +23,8 @@ func (v *testServer) wrap(t *testing.T, script string) {
 }
 
 // TestServerServesManyClientsWithFewDescriptors opens more clients than the
-// process may have file descriptors. SIGHUP stops the server as SIGTERM does.
+// process may have file descriptors. A server without a free one closes idle connections, perhaps with a request that is
+// on its way; the client sends one with an Idempotency-Key again. SIGHUP stops the server as SIGTERM does.
 func TestServerServesManyClientsWithFewDescriptors(t *testing.T) {
 	t.Parallel()
 	bin := testenv.Program(t)
@@ -35,8 +36,8 @@ func TestServerServesManyClientsWithFewDescriptors(t *testing.T) {
 	for i := range 100 {
 		clients.Go(func() {
 			for n := range 3 {
-				if _, status, err := v.create(fmt.Sprintf("note %d of client %d", n, i), ""); err != nil ||
-					status != http.StatusCreated {
+				text := fmt.Sprintf("note %d of client %d", n, i)
+				if _, status, err := v.create(text, text); err != nil || status != http.StatusCreated {
 					t.Errorf("status %d: %v", status, err)
 				}
 			}
