@@ -14,6 +14,7 @@ import (
 	"github.com/loci-memory/loci/internal/cli/edit"
 	"github.com/loci-memory/loci/internal/cli/format"
 	"github.com/loci-memory/loci/internal/cli/records"
+	"github.com/loci-memory/loci/internal/title"
 )
 
 // A dialog is a review at a terminal.
@@ -269,7 +270,7 @@ func (x *dialog) show(ctx context.Context) error {
 	lines := format.Wrap(number+": "+format.StripControl(about, false), width)
 	lines[0] = strings.Replace(lines[0], number, format.Bold(number, colour), 1)
 	fmt.Fprintf(&b, "\n%s\n\n", strings.Join(lines, "\n"))
-	if !strings.HasPrefix(strings.TrimLeft(c.Content, "#*->` \n"), strings.TrimSuffix(c.Title, "…")) {
+	if c.Title != title.Derive(c.Content) {
 		fmt.Fprintf(&b, "%s\n\n", indented(format.StripControl(c.Title, false), width))
 	}
 	fmt.Fprintf(&b, "%s\n\n", indented(format.StripControl(c.Content, true), width))

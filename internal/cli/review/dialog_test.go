@@ -20,6 +20,7 @@ import (
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/testenv"
+	"github.com/loci-memory/loci/internal/title"
 )
 
 const (
@@ -111,8 +112,9 @@ func newReview(in string) (o Options, r records.Reader, s *fakeServer, out, scre
 	s = &fakeServer{candidates: map[loci.ID]*loci.Candidate{}}
 	for i := range 3 {
 		c := &loci.Candidate{ID: loci.ID(fmt.Sprint(candidate, i+1)), SessionID: session, Status: loci.CandidatePending,
-			Content: fmt.Sprintf("Text %d \x1b[31m<&>.", i+1), Type: loci.TypeFact, Similar: []loci.SimilarToMemory{}}
-		c.Title = c.Content
+			Content: fmt.Sprintf("**Text** %d \x1b[31m<&>.", i+1), Type: loci.TypeFact,
+			Similar: []loci.SimilarToMemory{}}
+		c.Title = title.Derive(c.Content)
 		for n := range i {
 			c.Similar = append(c.Similar, loci.SimilarToMemory{MemoryID: loci.ID(fmt.Sprint(memory, n+1)), Score: 0.8})
 		}
@@ -152,7 +154,8 @@ func TestDialogDecides(t *testing.T) {
 			!strings.Contains(screen.String(), c.shows) || !strings.HasPrefix(out.String(), c.summary) {
 			t.Errorf("%s: %v, %q %s%s", c.answers, err, got, out, screen)
 		}
-		if text := screen.String(); strings.Contains(text, "\x1b[31m") || !strings.Contains(text, `"Ship [31mit"`) {
+		if text := screen.String(); strings.Contains(text, "\x1b[31m") || strings.Contains(text, "\n  Text ") ||
+			!strings.Contains(text, `"Ship [31mit"`) {
 			t.Errorf("%s shows %q", c.answers, text)
 		}
 	}
