@@ -69,6 +69,16 @@ func TestHelpGolden(t *testing.T) {
 	}
 }
 
+// TestHelpFlagMayPrecedeCommand prints the page of the command that follows the flag.
+func TestHelpFlagMayPrecedeCommand(t *testing.T) {
+	t.Parallel()
+	for _, line := range []string{"--help memory create", "memory --help create", "help memory create"} {
+		d := newTestTerminal(t)
+		d.expectRun(t, exitOK, "", strings.Fields(line)...)
+		testenv.Contains(t, d.out.String(), "loci memory create [text] [flags]")
+	}
+}
+
 // checkExamples requires an example that calls the command, and examples with flags that it has.
 func checkExamples(t *testing.T, c *cobra.Command) {
 	t.Helper()

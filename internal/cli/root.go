@@ -61,10 +61,12 @@ func (p *program) root() *cobra.Command {
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SilenceUsage, root.SilenceErrors = true, true // reportError prints errors
 	root.SetHelpFunc(func(c *cobra.Command, _ []string) {
-		if c.HasAvailableSubCommands() {
-			if p.helpError = command.RejectUnknown(c, c.Flags().Args()); p.helpError != nil {
-				return
+		if words := c.Flags().Args(); len(words) > 0 && c.HasAvailableSubCommands() { // loci memory --help create
+			words = append(strings.Fields(c.CommandPath())[1:], words...)
+			if p.helpError = validateHelpPath(c, words); p.helpError == nil {
+				p.helpError = helpForPath(c, words)
 			}
+			return
 		}
 		width, colour := p.Terminal(p.Out) // a terminal that answers no query would block the help
 		help.Print(p.Out, c, width, colour)

@@ -97,6 +97,8 @@ func TestUnknownNameSuggestsNearest(t *testing.T) {
 		`did you mean "loci memory search"?`:      "search x",
 		`did you mean "loci account me"?`:         "me",
 		`did you mean "loci memory create"?`:      "create",
+		`did you mean "loci help memory create"?`: "memory help create",
+		`unknown command "foo" for "loci memory"`: "memory --help foo",
 		`does not take --json`:                    "serve --json",
 	} {
 		if code := d.run(strings.Fields(line)...); code != 2 || !strings.Contains(d.err.String(), want) ||

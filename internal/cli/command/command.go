@@ -87,6 +87,10 @@ func RejectUnknown(c *cobra.Command, args []string) error {
 		return nil
 	}
 	word, near := args[0], ""
+	if word == "help" {
+		near = strings.Replace(c.CommandPath(), " ", " help ", 1) + " " + strings.Join(args[1:], " ")
+		return fmt.Errorf("unknown command %q for %q: did you mean %q?", word, c.CommandPath(), strings.TrimSpace(near))
+	}
 	for _, path := range []string{word, synonyms[word]} {
 		for _, resource := range []string{"", "memory "} {
 			if sub, rest, err := c.Find(strings.Fields(resource + path)); near == "" && path != "" && err == nil &&
