@@ -4,8 +4,9 @@ package console
 import (
 	"slices"
 
+	"github.com/loci-memory/loci/internal/web/approvals"
 	"github.com/loci-memory/loci/internal/web/memories"
 )
 
 // Pages are the pages of the console.
-var Pages = slices.Concat(memories.Pages)
+var Pages = slices.Concat(memories.Pages, approvals.Pages)

@@ -212,7 +212,7 @@ func (s *site) visits() []visit {
 	evidence := loci.Evidence("Read <b>the code")
 	must(s.t, s.Service.VerifyMemory, s.Ann, loci.VerifyMemory{MemoryID: replacement, Evidence: &evidence})
 	team := "workspace_id=" + string(s.Team)
-	return []visit{
+	return append(s.approvalVisits(), []visit{
 		{"/app", []string{"Newest memories", "Waiting for you"}, true},
 		{"/app?query=timers", []string{"memory fits", "Says “timers”", "<mark>timers</mark>", "Verified"}, true},
 		{"/app?query=zzzz&type=task", []string{"Nothing fits"}, true},
@@ -227,7 +227,7 @@ func (s *site) visits() []visit {
 		{"/app/memories/" + string(old), []string{"Another memory replaced this one", "Restore"}, false},
 		{"/app/memories/" + string(replacement), []string{"Verified, counts for this text", "Read <b>the code",
 			"An older memory"}, false},
-	}
+	}...)
 }
 
 func must[In, Out any](t *testing.T, call func(context.Context, *identity.Actor, In) (Out, error),

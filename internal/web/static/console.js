@@ -48,12 +48,30 @@ function say(text) {
   setTimeout(() => { if (toast.textContent === text) toast.textContent = ""; }, 4000);
 }
 
+// Keys press what is there: the element that says so, or the row after or before the current one.
+const rows = () => [...document.querySelectorAll(".inbox .rows > li")];
+const current = () => $(".inbox [aria-current=true]")?.closest("li");
+const press = (key) => $(`[data-key="${key}"]`)?.click();
+const move = (by) => $("a", rows()[rows().indexOf(current()) + by] ?? document.createElement("li"))?.click();
+const decide = (key) => $(".inbox .rows :checked") ? $(`.inbox [data-marked="${key}"]`)?.click() : press(key);
+const actions = {
+  "/": () => $("input[type=search]")?.select(),
+  "?": () => press("?"),
+  j: () => move(1), k: () => move(-1), x: () => current() && $("input", current()).click(),
+  1: () => decide("1"), 2: () => decide("2"), 3: () => decide("3"), u: () => press("u"),
+  e: () => {
+    const summary = $('[data-key="e"]');
+    if (!summary?.parentElement.open) summary?.click();
+    $("textarea", summary?.parentElement)?.focus();
+  },
+};
+
 // Single letters act only outside fields and without modifiers.
-const actions = { "/": () => $("input[type=search]")?.select() };
 document.addEventListener("keydown", (event) => {
   const search = (event.ctrlKey || event.metaKey) && event.key === "k";
   if (search) return event.preventDefault(), actions["/"]();
   if (event.ctrlKey || event.metaKey || event.altKey || !actions[event.key]) return;
+  if (event.repeat && !"jk".includes(event.key)) return;
   if (event.target.closest("input:not([type=checkbox]), textarea, select, dialog, [popover]")) return;
   event.preventDefault();
   actions[event.key]();

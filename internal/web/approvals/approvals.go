@@ -1,0 +1,111 @@
+// Package approvals is the group of pages on which people judge what agents propose, and set what agents notice.
+package approvals
+
+import (
+	"cmp"
+	"embed"
+	"net/url"
+	"slices"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/web"
+)
+
+//go:embed *.html
+var files embed.FS
+
+// Paths of the places.
+const (
+	queuePath   = "/app/approvals"
+	sessionPath = "/app/sessions"
+)
+
+const candidatePath = queuePath + "/{sessionId}/{candidateId}"
+
+// queueParams are the fields of the address of the queue. The last two tell what was just decided.
+var queueParams = []string{"scope", "workspace_id", "cursor", "candidate", "last", "failed"}
+
+var candidateReads = []string{"session.get", "workspace.get", "memory.get", "member.list"}
+
+// Pages are the pages of the group.
+var Pages = web.Group(files,
+	web.Page{Path: queuePath, Template: "queue", Title: "Approvals", Place: queuePath, Params: queueParams,
+		Reads: append(candidateReads, "session.candidates"), Read: readQueue, Notices: notices},
+	web.Page{Path: queuePath + "/moderate", Template: "queue", Title: "Approvals", Place: queuePath,
+		Params: queueParams, Op: "session.review", FormOnly: true, Read: readQueue, Done: reviewed},
+
+	web.Page{Path: candidatePath, Template: "candidate", Title: "Candidate", Place: queuePath, Params: []string{"last"},
+		Reads: candidateReads, Read: readCandidate, Notices: notices},
+	web.Page{Path: candidatePath + "/moderate", Template: "candidate", Title: "Candidate", Place: queuePath,
+		Op: "session.moderate", FormOnly: true, Read: readCandidate, Args: moderateArgs, Done: moderated},
+	web.Page{Path: candidatePath + "/edit", Template: "candidate", Title: "Candidate", Place: queuePath,
+		Params: []string{"keep"}, Op: "session.edit", FormOnly: true, MaxForm: maxForm, Read: readCandidate,
+		Args: editArgs, Done: edited},
+)
+
+// maxForm is the most bytes of a form with the text of a candidate, each byte of which may take three.
+const maxForm = 4 * 32 << 10
+
+var notices = map[string]string{
+	"kept":      "Kept: it is a memory now.",
+	"replaced":  "Kept, and the old memory replaced.",
+	"dismissed": "Dismissed.",
+	"back":      "Taken back. A dismissed one waits again; the memory of a kept one is archived.",
+	"saved":     "Saved. It still waits.",
+	"failed":    "None of them could be decided: somebody else did, or their session is archived.",
+}
+
+// names are the names of members by their ids.
+type names map[loci.ID]string
+
+// Of returns the name of a person, or "" where the page did not read the members.
+func (n names) Of(id loci.ID) string { return n[id] }
+
+// readNames returns the names of the user and, with an id, of the members of a workspace. Without those a page is shown
+// too.
+func readNames(v *web.Visit, workspace loci.ID) names {
+	n := names{v.User.ID: cmp.Or(v.User.Name, v.User.Email)}
+	if workspace == "" {
+		return n
+	}
+	list, err := web.Read[loci.Members](v, "member.list", "workspaceId", string(workspace), "limit", "100")
+	if err == nil {
+		for _, m := range list.Members {
+			n[m.UserID] = cmp.Or(m.Name, m.Email)
+		}
+	}
+	return n
+}
+
+// typeWords are the types of memories as pages say them.
+var typeWords = map[loci.MemoryType]string{loci.TypeFact: "Fact", loci.TypeDecision: "Decision",
+	loci.TypePreference: "Preference", loci.TypeTask: "Task", loci.TypeArchitecture: "Architecture",
+	loci.TypeNote: "Note"}
+
+// adapterWords are the programs of adapters.
+var adapterWords = map[loci.Adapter]string{"acp": "An editor by ACP", "workbuddy": "WorkBuddy",
+	"opencode": "opencode", "pi": "Pi", "codex": "Codex", "claude": "Claude Code"}
+
+// program returns the name of the program that kept a session.
+func program(s loci.Session) string {
+	return cmp.Or(s.SourceName, adapterWords[s.Adapter], map[bool]string{true: "An agent"}[s.AgentID != ""])
+}
+
+// link returns an address with the fields of a visit, of which pairs of names and values replace some.
+func link(v *web.Visit, path string, fields []string, pairs ...string) string {
+	query := url.Values{}
+	for _, name := range fields {
+		if value := v.Values[name]; value != "" {
+			query.Set(name, value)
+		}
+	}
+	for pair := range slices.Chunk(pairs, 2) {
+		if query.Set(pair[0], pair[1]); pair[1] == "" {
+			query.Del(pair[0])
+		}
+	}
+	if len(query) == 0 {
+		return path
+	}
+	return path + "?" + query.Encode()
+}

@@ -1,0 +1,159 @@
+package console_test
+
+import (
+	"net/url"
+	"testing"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/conformance"
+	"github.com/loci-memory/loci/internal/testenv"
+)
+
+// A scene is a session of cid with candidates.
+type scene struct {
+	session loci.ID
+	old     loci.ID // a memory that a candidate says nearly the same as
+	byState map[string]loci.ID
+}
+
+func (s *site) path(c scene, state string) string {
+	return "/app/approvals/" + string(c.session) + "/" + string(c.byState[state])
+}
+
+// propose proposes a memory in a session of a person.
+func (s *site) propose(p *conformance.Person, session loci.ID, content string) loci.ID {
+	s.t.Helper()
+	return must(s.t, s.Service.CaptureCandidate, p, loci.CaptureCandidate{SessionID: session,
+		Content: loci.CandidateContent(content)}).Candidate.ID
+}
+
+func (s *site) scene(p *conformance.Person) (c scene) {
+	s.t.Helper()
+	atlas := s.Atlas(s.t, "Front<b>end")
+	const told = "Holds by telephone last twenty minutes, because the clerk reads the conditions aloud to everybody " +
+		"who calls from a harbour or from home, and answers what they ask about luggage and bicycles "
+	c.old = must(s.t, s.Service.CreateMemory, p, loci.CreateMemory{Content: told, AtlasID: atlas}).Memory.ID
+	c.session = must(s.t, s.Service.StartSession, p, loci.StartSession{Task: "Move <b>seat</b> holds",
+		AtlasID: atlas, Kind: loci.SessionAutomatic, Adapter: "claude"}).Session.ID
+	c.byState = map[string]loci.ID{}
+	for _, state := range []string{"pending", "similar", "compiled", "dismissed", "reverted"} {
+		content := map[string]string{"pending": hostile, "similar": told + "too."}[state]
+		if content == "" {
+			content = "It is " + state
+		}
+		id := s.propose(p, c.session, content)
+		c.byState[state] = id
+		for _, action := range map[string][]loci.ModerationAction{"compiled": {"compile"}, "dismissed": {"dismiss"},
+			"reverted": {"compile", "revert"}}[state] {
+			must(s.t, s.Service.ModerateCandidate, p, loci.ModerateCandidate{SessionID: c.session, CandidateID: id,
+				Action: action})
+		}
+	}
+	return c
+}
+
+func (s *site) approvalVisits() []visit {
+	s.t.Helper()
+	c := s.scene(s.Cid)
+	s.scene(s.Ann)
+	archived := s.scene(s.Cid)
+	must(s.t, s.Service.ArchiveSession, s.Cid, loci.ArchiveSession{SessionID: archived.session})
+	managed := "/app/approvals?scope=managed"
+	last := "did=dismissed&last=" + string(c.byState["dismissed"])
+	return []visit{
+		{"/app/approvals", []string{"alert(1)", "Keep marked", "Claude Code", "Keys"}, true},
+		{"/app/approvals?" + last, []string{"Dismissed.", "Take back"}, true},
+		{"/app/approvals?did=failed&last=%22%3E%3Cb%3E&failed=x", []string{"None of them"}, true},
+		{managed, []string{"said already?", "alert(1)"}, true},
+		{s.path(c, "pending"), []string{"Front<b>end", "&lt;script&gt;", "Keep", "Dismiss",
+			"Edit and keep", "for <bdi>cid", "Move <b>seat</b> holds"}, false},
+		{s.path(c, "similar"), []string{"A memory says nearly the same", "Keep and replace"}, false},
+		{s.path(c, "compiled"), []string{"Take back", "It became a memory"}, false},
+		{s.path(c, "dismissed"), []string{"Take back"}, false},
+		{s.path(c, "reverted"), []string{"Keep", "Taken back"}, false},
+		{s.path(archived, "pending"), []string{"Archived"}, false},
+	}
+}
+
+func TestCandidatesAreDecidedOneAfterAnother(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	c := s.scene(s.Cid)
+	status := func(state string) loci.Candidate {
+		t.Helper()
+		for _, x := range must(t, s.Service.GetSession, s.Cid, loci.GetSession{SessionID: c.session}).Candidates {
+			if x.ID == c.byState[state] {
+				return x
+			}
+		}
+		return loci.Candidate{}
+	}
+	page := s.get("cid", "/app/approvals")
+	testenv.Contains(t, page.text, "Keep and replace")
+	decide := func(state, action string) {
+		t.Helper()
+		path := s.path(c, state) + "/moderate"
+		fields := page.form(t, path).fields
+		fields.Set("action", action)
+		page = s.get("cid", s.post("cid", path, fields).Header.Get("Location"))
+	}
+	decide("similar", "supersede")
+	testenv.Contains(t, page.text, "the old memory replaced")
+	testenv.Equal(t, status("similar").Replaces, c.old)
+
+	decide("pending", "dismiss")
+	testenv.Contains(t, page.text, "Nothing waits")
+	testenv.Equal(t, status("pending").Status, loci.CandidateDismissed)
+	undo := page.form(t, "/app/approvals/moderate").fields
+	page = s.get("cid", s.post("cid", "/app/approvals/moderate", undo).Header.Get("Location"))
+	testenv.Contains(t, page.text, "Taken back")
+	testenv.Equal(t, status("pending").Status, loci.CandidatePending)
+
+	// Several at once: one that was decided before is told.
+	key := []string{"a-key-of-a-form"}
+	page = s.get("cid", s.post("cid", "/app/approvals/moderate", url.Values{"action": {"compile"}, "idempotencyKey": key,
+		"candidateIds": {string(c.byState["pending"]), string(c.byState["compiled"])}}).Header.Get("Location"))
+	testenv.Contains(t, page.text, "1 could not be decided")
+	testenv.Equal(t, status("pending").Status, loci.CandidateCompiled)
+	none := s.post("cid", "/app/approvals/moderate", url.Values{"action": {"compile"}, "idempotencyKey": {"b"}})
+	testenv.Equal(t, none.StatusCode, 400)
+	testenv.Contains(t, none.text, "Mark the candidates first.")
+
+	// Who was slower sees what became of it.
+	late := s.post("cid", s.path(c, "pending")+"/moderate", url.Values{"action": {"dismiss"}, "idempotencyKey": {"c"}})
+	testenv.Equal(t, late.StatusCode, 409)
+	testenv.Contains(t, late.text, "It became a memory")
+	testenv.Equal(t, s.get("cid", "/app/approvals?scope=managed&workspace_id="+string(s.Team)).StatusCode, 403)
+}
+
+func TestEditedCandidateIsKept(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	c := s.scene(s.Cid)
+	edit := s.path(c, "pending") + "/edit"
+	refused := s.post("cid", edit, url.Values{"content": {"Web keeps eight."}, "type": {"rope"}})
+	testenv.Equal(t, refused.StatusCode, 400)
+	testenv.Contains(t, refused.text, "Web keeps eight.")
+	got := s.post("cid", edit, url.Values{"content": {"Web keeps eight."}, "title": {""}, "tags": {`a\,b, c`},
+		"type": {"fact"}, "keep": {"true"}})
+	testenv.Contains(t, s.get("cid", got.Header.Get("Location")).text, "Kept: it is a memory now.")
+	list := must(t, s.Service.GetSession, s.Cid, loci.GetSession{SessionID: c.session}).Candidates
+	kept := list[len(list)-1]
+	testenv.Equal(t, kept.Title, "Web keeps eight.")
+	testenv.EqualSlices(t, kept.Tags, []string{"a,b", "c"})
+	testenv.Equal(t, kept.Status, loci.CandidateCompiled)
+	testenv.Equal(t, s.get("bob", s.path(c, "pending")).StatusCode, 200)
+	testenv.Equal(t, s.post("eve", edit, url.Values{"content": {"x"}}).StatusCode, 404)
+}
+
+// form returns the form of a page with an action.
+func (r result) form(t *testing.T, action string) form {
+	t.Helper()
+	for _, f := range r.forms {
+		if f.action == action && (action != "/app/approvals/moderate" || f.fields.Get("action") == "revert") {
+			return f
+		}
+	}
+	t.Fatalf("no form %s: %v", action, r.forms)
+	return form{}
+}
