@@ -63,6 +63,15 @@ type view struct {
 	focus      bool // a field has the focus
 }
 
+// Match returns the entity tag for a form that changes a record: the one that the form came with, so that a refusal for
+// another reason hides no change by somebody else. After a conflict it is the present one, which the page shows.
+func (v *view) Match(present string) string {
+	if sent := v.Values[ifMatchField]; sent != "" && v.Code != loci.CodeVersionConflict {
+		return sent
+	}
+	return present
+}
+
 // Server returns the host of the server, which distinguishes its pages from those of another one.
 func (v *view) Server() string {
 	_, host, _ := strings.Cut(v.Base, "://")

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -190,10 +191,6 @@ func (s *site) check(what string, got result) {
 
 var ids = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`)
 
-// hostile is a text of which no page may show anything but text.
-const hostile = "# <script>alert(1)</script>\n\n<img src=x onerror=alert(1)> ![p](https://evil.example/p.png) " +
-	"[a](javascript:alert(1)) {{.User}} \u202e<svg/onload=alert(1)>\n\n| a |\n|---|\n| `b` |\n"
-
 // A visit is one state of a page. Its texts are in the page of ann; bob, cid, eve and nobody get other statuses.
 type visit struct {
 	path  string
@@ -201,33 +198,10 @@ type visit struct {
 	alone bool // it shows each user the own workspaces, and strangers get it too
 }
 
+// visits returns the states of the pages of all groups.
 func (s *site) visits() []visit {
 	s.t.Helper()
-	atlas := s.Atlas(s.t, "Back<b>end")
-	memory := string(s.Memory(s.t, atlas, hostile, "tag\"><b>"))
-	archived := string(s.Memory(s.t, atlas, "Seat holds live in Redis."))
-	must(s.t, s.Service.ArchiveMemory, s.Ann, loci.ArchiveMemory{MemoryID: loci.ID(archived)})
-	old, replacement := s.Memory(s.t, atlas, "We used cron."), s.Memory(s.t, atlas, "We use timers of systemd.")
-	must(s.t, s.Service.SupersedeMemory, s.Ann, loci.SupersedeMemory{MemoryID: old, ReplacementMemoryID: replacement})
-	evidence := loci.Evidence("Read <b>the code")
-	must(s.t, s.Service.VerifyMemory, s.Ann, loci.VerifyMemory{MemoryID: replacement, Evidence: &evidence})
-	team := "workspace_id=" + string(s.Team)
-	return append(s.approvalVisits(), []visit{
-		{"/app", []string{"Newest memories", "Waiting for you"}, true},
-		{"/app?query=timers", []string{"memory fits", "Says “timers”", "<mark>timers</mark>", "Verified"}, true},
-		{"/app?query=zzzz&type=task", []string{"Nothing fits"}, true},
-		{"/app?query=Redis&include=archived&" + team, []string{"Archived", "Back<b>end", "ann"}, false},
-		{"/app?type=task", []string{"Nothing fits"}, true},
-		{"/app/memories", []string{"All memories", "alert(1)"}, true},
-		{"/app/memories?include=superseded&" + team, []string{"Replaced"}, false},
-		{"/app/memories?tags=tag", []string{"Nothing fits", "remove this filter"}, true},
-		{"/app/memories/" + memory, []string{"<h2>", "&lt;script&gt;", `href="https://evil.example/p.png"`,
-			"Add text at the end", "Nobody has said"}, false},
-		{"/app/memories/" + archived, []string{"Archived", "Restore"}, false},
-		{"/app/memories/" + string(old), []string{"Another memory replaced this one", "Restore"}, false},
-		{"/app/memories/" + string(replacement), []string{"Verified, counts for this text", "Read <b>the code",
-			"An older memory"}, false},
-	}...)
+	return slices.Concat(s.memoryVisits(), s.approvalVisits())
 }
 
 func must[In, Out any](t *testing.T, call func(context.Context, *identity.Actor, In) (Out, error),
@@ -265,11 +239,6 @@ func TestPagesAreShownToThoseWhoMaySeeThem(t *testing.T) {
 					}
 				}
 			}
-			for _, f := range got.forms {
-				if who == "cid" && strings.HasPrefix(f.action, "/app/memories/") {
-					t.Errorf("%s shows the form %s, which is for the author and admins", what, f.action)
-				}
-			}
 		}
 	}
 }
@@ -292,13 +261,16 @@ func (s *site) reachable(id string) bool {
 			return true
 		}
 	}
-	return id == string(s.Eve.ID)
+	atlases := must(s.t, s.Service.ListAtlases, s.Eve, loci.ListAtlases{})
+	return id == string(s.Eve.ID) || slices.ContainsFunc(atlases.Atlases, func(a loci.Atlas) bool {
+		return string(a.ID) == id
+	})
 }
 
 // TestFormsOfPagesAreAccepted sends each form of each page: none is refused that a page shows.
 func TestFormsOfPagesAreAccepted(t *testing.T) {
 	t.Parallel()
-	for _, who := range []string{"ann", "bob"} {
+	for _, who := range []string{"ann", "bob", "cid", "eve"} {
 		s := newSite(t)
 		for _, c := range s.visits() {
 			for i := 0; ; i++ {
@@ -324,8 +296,8 @@ func TestStartLeadsToConsole(t *testing.T) {
 	testenv.Equal(t, s.get("nobody", "/").Header.Get("Location"), "/app")
 	testenv.Equal(t, s.get("ann", "/signin?next=/app/memories%3Ftype%3Dtask").Header.Get("Location"),
 		"/app/memories?type=task")
-	for _, next := range []string{"/app/../v1/me", "/app//evil.example", "/app/memories/..",
-		"/app/memories/a/archive"} {
+	for _, next := range []string{"/app/../v1/me",
+		"/app//evil.example", "/app/memories/..", "/app/memories/a/archive"} {
 		testenv.Equal(t, s.get("ann", "/signin?next="+url.QueryEscape(next)).Header.Get("Location"), "/", next)
 	}
 	testenv.Equal(t, s.post("nobody", "/app/memories/x/archive", nil).Header.Get("Location"),

@@ -37,6 +37,26 @@ var Pages = web.Group(files,
 		Op: "memory.restore", FormOnly: true, Read: readMemory, Done: web.Back("restored")},
 	web.Page{Path: "/app/memories/{memoryId}/files/{attachmentId}", Template: "problem", Title: "File", Place: place,
 		Reads: []string{"attachment.download"}, Read: download},
+
+	web.Page{Path: "/app/memories/{memoryId}/edit", Template: "edit", Title: "Edit memory", Place: place,
+		Reads: []string{"memory.get", "workspace.get", "atlas.get", "atlas.list"}, Op: "memory.update",
+		MaxForm: maxForm, Read: readEdit, Args: editArgs, Done: showEdited},
+	web.Page{Path: "/app/memories/{memoryId}/edit/preview", Template: "edit", Title: "Edit memory", Place: place,
+		FormOnly: true, MaxForm: maxForm, Submit: readEdit},
+	web.Page{Path: "/app/new", Template: "new", Title: "New memory", Place: place, Params: []string{"workspace_id"},
+		Reads: []string{"workspace.list", "atlas.list", "memory.search"}, Op: "memory.create", MaxForm: maxForm,
+		Read: readNew, Args: newArgs, Done: showCreated},
+	web.Page{Path: "/app/new/preview", Template: "new", Title: "New memory", Place: place, FormOnly: true,
+		MaxForm: maxForm, Submit: previewNew},
+
+	web.Page{Path: "/app/memories/{memoryId}/versions", Template: "versions", Title: "Versions", Place: place,
+		Params: []string{"version", "cursor"}, Read: readVersions,
+		Reads: []string{"memory.get", "memory.versions", "workspace.get", "member.list"}},
+	web.Page{Path: "/app/memories/{memoryId}/versions/revert", Template: "versions", Title: "Versions", Place: place,
+		Op: "memory.revert", FormOnly: true, Read: readVersions, Done: showReverted},
+	web.Page{Path: "/app/context", Template: "context", Title: "As an agent sees it", Place: place,
+		Params: []string{"query", "workspace_id"}, Reads: []string{"workspace.list", "memory.context"},
+		Read: readContext},
 )
 
 // maxForm is the most bytes of a form with the text of a memory, each byte of which may take three.
