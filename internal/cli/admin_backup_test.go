@@ -163,7 +163,7 @@ func TestBackupKeepsOldFileWhenInterrupted(t *testing.T) {
 	p := &program{Console: console.Console{In: strings.NewReader(""), Out: io.Discard, Err: &errs,
 		Environ: []string{"HOME=" + dir}},
 		deps: defaultDeps}
-	testenv.Equal(t, p.run(ctx, []string{"admin", "backup", file, "--force", "--data", dir}), exitFailure, &errs)
+	testenv.Equal(t, p.run(ctx, []string{"admin", "backup", file, "--force", "--data", dir}), exitInterrupted, &errs)
 	after, err := os.ReadFile(file)
 	if err != nil || !bytes.Equal(before, after) {
 		t.Errorf("the backup is another one: %v", err)

@@ -40,7 +40,7 @@ func TestOperatorListsAndRevokesKeys(t *testing.T) {
 		`no user with the address "eve@example.org"`)
 	expectText(t, run(exitUsage, "key", "revoke", first[28:]), "add --yes")
 	testenv.Equal(t, run(exitOK, "key", "revoke", strings.ToUpper(first), "--yes"),
-		`Revoked the key "Laptop" (`+first+") of ada@example.org.\n")
+		`Revoked the key "Lap␛top" (`+first+") of ada@example.org.\n")
 	expectText(t, run(exitOK, "key", "revoke", first, "--json"), `"revokedAt":"`)
 	expectText(t, run(exitOK, "key", "list"), "REVOKED")
 	for id, want := range map[string]string{"0189": "at least the first or last 8 characters",

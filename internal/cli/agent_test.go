@@ -41,7 +41,7 @@ func TestCommandsForAgentsNameTheAgent(t *testing.T) {
 func TestInboxIsTableAndOneMessageIsWhole(t *testing.T) {
 	t.Parallel()
 	d := newAgentTerminal(t)
-	d.expectRun(t, 0, "  FROM  SUBJECT             CONTENT", "agent", "inbox", "--all")
+	d.expectRun(t, 0, "  FROM   SUBJECT             CONTENT", "agent", "inbox", "--all")
 	if got := d.out.String(); strings.Count(got, "\n") != 3 || strings.Count(got, "…") != 2 ||
 		!strings.Contains(got, "  acknowledged  2001-09-09") || strings.Contains(got, "\x1b") {
 		t.Error(got)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 
@@ -21,6 +22,8 @@ const (
 	exitFailure = 1
 	// an unknown command or flag, a wrong number of arguments, a missing flag, or a value of another type
 	exitUsage = 2
+	// a person interrupted the command, as shells say it
+	exitInterrupted = 130
 )
 
 // A program is one run of loci.
@@ -36,8 +39,12 @@ type program struct {
 	requestID     string
 	currentTarget target // the target of the command
 	worksHere     bool   // the command works on this device too
+	asksJSON      bool   // --json was given, though an error may precede its parsing
+	contentOnly   bool   // the text of the record is printed alone
 	asks          bool   // a person confirms the call first
-	helpError     error  // an unknown word in a request for help
+	// inFlags returns a message with the flags of the command in place of fields.
+	inFlags   func(message string) string
+	helpError error // an unknown word in a request for help
 }
 
 // Main runs the command line and returns the exit code. SIGINT, SIGTERM and SIGHUP cancel the command; a second signal
@@ -60,6 +67,7 @@ func (p *program) run(ctx context.Context, args []string) int {
 	p.table, _ = p.table.Variant(service.Variants[p.Env(contractEnv)])
 	root := p.root()
 	root.SetArgs(args)
+	p.asksJSON = slices.Contains(args, "--json")
 	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		err = p.helpError

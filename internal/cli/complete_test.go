@@ -52,8 +52,8 @@ func TestShellIsOfferedValuesOfTheTarget(t *testing.T) {
 			"fact,task,note,architecture |",
 		"memory list --type task,fact,d":     "task,fact,decision |",
 		"memory create --type fact,":         "",
-		"member remove x ":                   "cid@example.org\tCid |",
-		"workspace transfer x --user-id CID": "cid@example.org\tCid |",
+		"member remove x ":                   "cid@example.org\tCid␛ |",
+		"workspace transfer x --user-id CID": "cid@example.org\tCid␛ |",
 		"memory create --title ":             "",
 	} {
 		if got := d.completions(t, line); strings.TrimSuffix(got, " |") != strings.TrimSuffix(want, " |") {

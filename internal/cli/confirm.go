@@ -38,7 +38,7 @@ func (p *program) confirmFirst(ctx context.Context, r records.Reader, o *op.Op, 
 		what = fmt.Sprintf("these %d", len(named))
 	}
 	input := inputs[0]
-	question := strings.TrimSpace(verbOf(o, input) + " " + what)
+	question := strings.TrimSpace(verbOf(o, input)+" "+what) + " on " + p.currentTarget.name()
 	if o.Has(op.Destructive) && !isBulkArchive(input) {
 		return p.Confirm(ctx, question)
 	}

@@ -32,7 +32,7 @@ func addUpdate(t *op.Table, fail *error) *loci.UpdateMemory {
 	return &got
 }
 
-// TestEditStoresTheTextOfTheEditor edits with programs, and keeps the file wherever its text is not stored.
+// TestEditStoresTheTextOfTheEditor edits with programs, and keeps the file where its text cannot be stored.
 func TestEditStoresTheTextOfTheEditor(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	left := func() (texts []string) {
@@ -53,10 +53,12 @@ func TestEditStoresTheTextOfTheEditor(t *testing.T) {
 		stored               bool
 	}{
 		{"stored", "echo More. >>", "y", nil, 0, "+More.\n", "", true},
-		{"declined", "echo More. >>", "n", nil, 1, "the text is in ", edited, false},
+		{"declined", "echo More. >>", "n", nil, 1, "nothing was done", "", false},
 		{"unchanged", "true", "", nil, 0, "Nothing was changed.", "", false},
-		{"the editor fails", "false", "", nil, 1, "set EDITOR", "", false},
-		{"the editor fails late", "sh -c 'echo More. >> $1; exit 3' x", "", nil, 1, "the text is in ", edited, false},
+		{"the editor fails", "false", "", nil, 1, "The editor ended with status 1: nothing was changed", "", false},
+		{"there is no editor", "no-such-editor", "", nil, 1, "set EDITOR", "", false},
+		{"empty", "echo >", "", nil, 1, "The text is empty: nothing was changed", "", false},
+		{"the editor fails late", "sh -c 'echo More. >> $1; exit 3' x", "", nil, 1, "status 3: nothing", "", false},
 		{"the store fails", "echo More. >>", "y", loci.NewError(loci.CodeUnavailable), 1, "the text is in ", edited,
 			false},
 		{"changed meanwhile", "echo More. >>", "y", loci.NewError(loci.CodeConflict), 1, "the text is in ", edited,

@@ -39,12 +39,16 @@ func (p *program) reportError(cmd *cobra.Command, err error) int {
 		if ok {
 			err = late
 		}
+		if (p.JSON || !p.started && p.asksJSON) && !excludesFlag(cmd, "json") {
+			_ = p.PrintJSON(op.NewErrorBody(loci.Errorf(loci.CodeInvalidQuery, "%s", err), p.requestID))
+			return exitUsage
+		}
 		p.PrintMessage(err.Error() + help)
 		return exitUsage
 	}
 	if errors.Is(err, context.Canceled) {
 		p.PrintMessage("interrupted")
-		return exitFailure
+		return exitInterrupted
 	}
 	code, more := exitFailure, ""
 	invalid, ok := errors.AsType[inputError](err)
@@ -104,6 +108,9 @@ func (p *program) errorText(e *loci.Error) string {
 			hint = "start it, name another with --server or LOCI_URL, or work on this device with --local"
 		}
 		return fmt.Sprintf("%s (the server of %s): %s", e.Message, p.currentTarget.reason, hint)
+	}
+	if p.inFlags != nil && e.Code == loci.CodeInvalidQuery {
+		return p.inFlags(e.Message)
 	}
 	return e.Message
 }

@@ -160,7 +160,7 @@ func (p *program) readKey(ctx context.Context, url, key string) (string, error) 
 	case p.IsInteractive():
 		key, err = p.PromptSecret(ctx, "API key: ")
 	default:
-		key, err = p.ReadStdin()
+		key, err = p.ReadStdin(ctx)
 	}
 	if err != nil {
 		return "", err

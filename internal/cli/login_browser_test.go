@@ -168,7 +168,7 @@ func TestInterruptedLoginByBrowserEnds(t *testing.T) {
 	d.browse = func(*console.Console, string) error { interrupt(); return nil }
 	p := &program{Console: console.Console{In: strings.NewReader(""), Out: &d.out, Err: &d.err, Environ: d.Environ},
 		deps: d.deps}
-	if code := p.run(ctx, []string{"login", server.URL}); code != 1 ||
+	if code := p.run(ctx, []string{"login", server.URL}); code != exitInterrupted ||
 		!strings.Contains(d.err.String(), "interrupted") {
 		t.Errorf("%d %s", code, d.err.String())
 	}

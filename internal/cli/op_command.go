@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -49,15 +51,21 @@ func (p *program) opCommand(o *op.Op, verb string, f *opflags.Set) *cobra.Comman
 			} else if confirm != nil {
 				_ = cmd.Flags().Set(opflags.Confirm, "true") // --yes, or the answer at the terminal
 			}
+			if p.contentOnly && p.JSON {
+				return command.UsageError("--content-only and --json exclude each other")
+			}
 			if len(args) > 1 && f.TakesSeveral() && c.IfMatch != "" {
 				return command.UsageError("--if-match is for one record: name one")
 			}
 			c.RequestID = string(loci.NewID(time.Now()))
-			p.requestID = c.RequestID
+			p.requestID, p.inFlags = c.RequestID, f.InFlags
+			if o.Name == service.AutoSet.Name && cmd.Flags().NFlag() == 0 {
+				return command.Missing(cmd, "one flag")
+			}
 			if err := p.askPasswords(cmd, f.MissingPasswords()); err != nil {
 				return err
 			}
-			inputs, err := f.Inputs(args, p)
+			inputs, err := f.Inputs(cmd.Context(), args, p)
 			if err != nil && f.Malformed() {
 				return inputError{err, f.Hint()}
 			}
@@ -89,6 +97,10 @@ func (p *program) opCommand(o *op.Op, verb string, f *opflags.Set) *cobra.Comman
 	if o.Has(op.IfMatch) {
 		cmd.Flags().StringVar(&c.IfMatch, "if-match", "",
 			"Change it only while it has this entity tag (etag of the record's own command)")
+	}
+	if o.Method == http.MethodGet && o.Presentation().Text != "" {
+		cmd.Flags().BoolVar(&p.contentOnly, "content-only", false, "Print the "+o.Presentation().Text+
+			" alone: in a file or a pipe exactly as it is stored")
 	}
 	if o.Access != op.Public && o.Access != op.Agent {
 		cmd.Flags().BoolVar(&agent, "agent", false, "Call as an agent: without operations for people alone")
@@ -139,7 +151,17 @@ func (p *program) runOp(cmd *cobra.Command, o *op.Op, c *op.Call, inputs [][]byt
 	if err = cmp.Or(err, closed); err != nil || raw == nil {
 		return err
 	}
-	return printer.Print(o, raw)
+	if p.contentOnly {
+		return printer.PrintText(o, raw)
+	}
+	if err := printer.Print(o, raw); err != nil {
+		return err
+	}
+	if o.Name == service.InvitationCreate.Name && bytes.Contains(raw, []byte(`"invitations":[]`)) {
+		p.PrintMessage("nobody was invited")
+		return command.ErrReported
+	}
+	return nil
 }
 
 // callOp expands ids, runs the operation, and reads the names for the printer. The answers to several inputs are
@@ -187,35 +209,55 @@ func (p *program) callOp(ctx context.Context, printer *output.Printer, caller op
 	return raw, nil
 }
 
-// callEach runs the operation for each of several records. A failed call is reported, and the others go on.
+// The answer of a command for several records, in the form of the operations for several.
+type (
+	batchAnswer struct {
+		OK      bool          `json:"ok"`
+		Results []batchResult `json:"results"`
+	}
+	batchResult struct {
+		loci.BulkResult
+		Message string `json:"message,omitzero"`
+	}
+)
+
+// callEach runs the operation for each of several records, and once for a record that is named twice. A failed call is
+// reported, and the others go on. JSON is one object, of what was done until an interruption too.
 func (p *program) callEach(ctx context.Context, caller op.Caller, o *op.Op, c *op.Call, inputs [][]byte) error {
-	failed := 0
+	out := batchAnswer{OK: true}
+	var ended error
 	for _, input := range inputs {
 		id, part := opflags.RecordID(o, input), *c
-		raw, err := caller.Call(ctx, o, &part, op.Args{JSON: input})
-		switch {
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case err == nil && p.JSON:
-			err = (&output.Printer{Console: &p.Console}).Print(o, raw)
-		case err == nil:
-			_, err = fmt.Fprintf(p.Out, "%s  done\n", id)
-		case p.JSON:
-			failed++
-			err = p.PrintJSON(op.NewErrorBody(oneLineError(err), c.RequestID))
-		default:
-			failed++
-			e := oneLineError(err)
-			p.PrintMessage(fmt.Sprintf("%s: %s (%s)", id, strings.TrimSuffix(p.errorText(e), "."), e.Code))
-			err = nil
+		if slices.ContainsFunc(out.Results, func(r batchResult) bool { return r.ID == id }) {
+			continue
 		}
+		_, err := caller.Call(ctx, o, &part, op.Args{JSON: input})
+		if ended = ctx.Err(); ended != nil {
+			break
+		}
+		r := batchResult{BulkResult: loci.BulkResult{ID: id, OK: err == nil}}
 		if err != nil {
+			e := oneLineError(err)
+			r.Code, r.Message, out.OK = e.Code, e.Message, false
+			if !p.JSON {
+				p.PrintMessage(fmt.Sprintf("%s: %s (%s)", id, strings.TrimSuffix(p.errorText(e), "."), e.Code))
+			}
+		} else if !p.JSON {
+			if _, err := fmt.Fprintf(p.Out, "%s  done\n", id); err != nil {
+				return err
+			}
+		}
+		out.Results = append(out.Results, r)
+	}
+	if p.JSON && len(out.Results) > 0 {
+		if err := p.PrintJSON(out); err != nil {
 			return err
 		}
 	}
-	if failed > 0 {
-		p.PrintMessage(fmt.Sprintf("%d of %d failed", failed, len(inputs)))
-		return command.ErrReported
+	if ended != nil || out.OK {
+		return ended
 	}
-	return nil
+	failed := slices.DeleteFunc(slices.Clone(out.Results), func(r batchResult) bool { return r.OK })
+	p.PrintMessage(fmt.Sprintf("%d of %d failed", len(failed), len(out.Results)))
+	return command.ErrReported
 }

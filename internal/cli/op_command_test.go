@@ -39,7 +39,8 @@ func TestQueryAndIDsArePositional(t *testing.T) {
 	if !reflect.DeepEqual(d.service.search, want) {
 		t.Errorf("%+v", d.service.search)
 	}
-	d.expectRun(t, 0, "", "invitation", "create", "w1", "--emails", "a@b.c,d@e.f", "--expires-in-days", "3")
+	d.expectRun(t, 1, "nobody was invited", "invitation", "create", "w1", "--emails", "a@b.c,d@e.f",
+		"--expires-in-days", "3")
 	if in := d.service.invite; in.WorkspaceID != "w1" || len(in.Emails) != 2 || in.ExpiresInDays != 3 {
 		t.Errorf("%+v", in)
 	}
@@ -75,8 +76,8 @@ func TestListFlagsReachServerUnchanged(t *testing.T) {
 				t.Errorf("%v %s: %d %q, want %q %s", environ, line, code, got, want, d.out.String())
 			}
 		}
-		if code := d.run("memory", "list", "--tags", "a,,b"); code == 0 ||
-			!strings.Contains(d.err.String(), "tags must not be empty") {
+		if code := d.run("memory", "list", "--tags", "a,,b"); code != exitUsage ||
+			!strings.Contains(d.err.String(), `--tags "a,,b" has an empty item between commas`) {
 			t.Errorf("%v: an empty item: %d %s", environ, code, d.err.String())
 		}
 	}
@@ -128,7 +129,9 @@ func TestDashReadsStdinOnce(t *testing.T) {
 	d.in = strings.NewReader("x")
 	d.expectRun(t, 2, "", "memory", "create", "--content", "-", "--title", "-")
 	d.in = strings.NewReader(strings.Repeat("x", (1<<20)+1))
-	d.expectRun(t, 1, "payload_too_large", "memory", "create", "--content", "-", "--json")
+	d.expectRun(t, 1, "content must have at most 262144 bytes", "memory", "create", "--content", "-", "--json")
+	d.in = strings.NewReader("a\xff")
+	d.expectRun(t, 1, "the standard input is not valid UTF-8", "memory", "create", "--content", "-")
 }
 
 func TestInvalidFlagValueReturnsOperationError(t *testing.T) {

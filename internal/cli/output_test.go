@@ -102,7 +102,7 @@ func TestListPrintsTable(t *testing.T) {
 		d.err.String() != "Nothing found.\n" {
 		t.Errorf("an empty list: %q %q", d.out.String(), d.err.String())
 	}
-	d.expectRun(t, 0, "a@b.c  already_member", "invitation", "create", "w", "--emails", "a@b.c")
+	d.expectRun(t, 1, "a@b.c  already_member", "invitation", "create", "w", "--emails", "a@b.c")
 }
 
 func TestGetPrintsFieldsAndContent(t *testing.T) {
@@ -110,11 +110,14 @@ func TestGetPrintsFieldsAndContent(t *testing.T) {
 	d := newTestTerminal(t)
 	d.expectRun(t, 0, "", "memory", "get", fakeID)
 	got := d.out.String()
-	for _, want := range []string{"title       Rock\n", "tags        a, b\n", "\n\n# Rock\nHard <b>[31m.\n"} {
+	for _, want := range []string{"title       Rock\n", "tags        a, b\n", "\n\n# Rock\nHard <b>␛[31m.\n"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in:\n%s", want, got)
 		}
 	}
+	d.expectRun(t, 0, "", "memory", "get", fakeID, "--content-only")
+	testenv.Equal(t, d.out.String(), "# Rock\nHard <b>\x1b[31m.")
+	d.expectRun(t, exitUsage, "content-only", "memory", "get", fakeID, "--content-only", "--json")
 	if strings.Contains(got, "\x1b") {
 		t.Error("a memory commands the terminal")
 	}
@@ -185,7 +188,7 @@ func TestHelpListsFlagsAndExample(t *testing.T) {
 			t.Errorf("no %s in:\n%s", want, d.out.String())
 		}
 	}
-	if d.run("memory", "list", "--help"); !strings.Contains(d.out.String(), " Last nextCursor\n") {
+	if d.run("memory", "list", "--help"); !strings.Contains(d.out.String(), " (fact, decision, ") {
 		t.Errorf("a name has lost its letters:\n%s", d.out.String())
 	}
 	for _, args := range [][]string{{"atlas", "update"}, {"invitation", "create"}, {"toy-box", "sort"},

@@ -69,7 +69,9 @@ func (p *program) root() *cobra.Command {
 			return
 		}
 		width, colour := p.Terminal(p.Out) // a terminal that answers no query would block the help
-		help.Print(p.Out, c, width, colour)
+		if p.helpError = help.Print(p.Out, c, width, colour); p.helpError != nil {
+			p.started = true // it is no error of the command line
+		}
 	})
 	root.SetFlagErrorFunc(command.FlagError)
 	root.SetIn(p.In)

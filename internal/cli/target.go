@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -192,14 +193,14 @@ func (p *program) openCaller(ctx context.Context, t target, oneShot bool) (op.Ca
 // had another one.
 func (p *program) useTarget(t target) {
 	p.currentTarget = t
-	name := t.url
-	if name == "" {
-		name = "this device"
-	}
+	name := t.name()
 	if width, _ := p.Terminal(p.Err); width > 0 && p.profile().ChangeTarget(name) {
 		p.PrintMessage("on " + format.StripControl(name, false))
 	}
 }
+
+// name names the target for people.
+func (t target) name() string { return cmp.Or(t.url, "this device") }
 
 // openRecords opens the target of a command that reads and writes records.
 func (p *program) openRecords(ctx context.Context) (r records.Reader, end func() error, err error) {

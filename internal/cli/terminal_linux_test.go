@@ -180,18 +180,18 @@ func TestQuestionNamesTheDeed(t *testing.T) {
 	d := newTestTerminal(t)
 	var deeds []string
 	addTeamOperations(d.table, &deeds)
-	const lab, cid = `the workspace "Lab" (` + fakeID + `)`, `the member "Cid" (cid@example.org, ` + fakeTwinID + `)`
-	const final = "? This cannot be undone. [y/N] "
+	const lab, cid = `the workspace "Lab" (` + fakeID + `)`, `the member "Cid␛" (cid@example.org, ` + fakeTwinID + `)`
+	const final = " on this device? This cannot be undone. [y/N] "
 	for _, c := range []struct{ line, question, deed string }{
 		{"member remove " + fakeID + " " + fakeTwinID, "Remove " + cid + " of " + lab + final, "remove"},
 		{"member remove " + fakeID + " " + fakeTwinID[:20], "Remove " + cid + " of " + lab + final, "remove"},
 		{"member update " + fakeID + " " + fakeTwinID + " --role admin",
-			"Give the role admin to " + cid + " of " + lab + "? [y/N] ", "update"},
+			"Give the role admin to " + cid + " of " + lab + " on this device? [y/N] ", "update"},
 		{"workspace transfer " + fakeID + " --user-id " + fakeTwinID, "Transfer " + lab + " to " + cid + final,
 			"transfer"},
 		{"invitation revoke " + fakeID, `Revoke the invitation "dan@example.org" (` + fakeID +
-			`) to the workspace "Lab"? [y/N] `, "revoke"},
-		{"grant revoke " + fakeID, `Revoke the grant "Editor" (` + fakeID + ")" + final, "revoke grant"},
+			`) to the workspace "Lab␛" on this device? [y/N] `, "revoke"},
+		{"grant revoke " + fakeID, `Revoke the grant "Editor␛" (` + fakeID + ")" + final, "revoke grant"},
 		{"account delete", `Delete the account "ada@example.org" (` + fakeID + ")" + final, "delete account"},
 		{"atlas delete " + fakeID, "Delete the atlas " + fakeID + " with 1 memory and 2 attachments" + final,
 			"delete atlas"},
@@ -238,7 +238,7 @@ func TestDeleteOfSeveralAsksOnce(t *testing.T) {
 		}, op.Destructive)
 	keys := []string{"key", "revoke", fakeID, fakeTwinID}
 	const question = `  the key "One" (` + fakeID + ")\n" + `  the key "Two" (` + fakeTwinID + ")\n" +
-		"Revoke these 2? This cannot be undone. [y/N] "
+		"Revoke these 2 on this device? This cannot be undone. [y/N] "
 	for answer, want := range map[string]string{"y": fakeID + " " + fakeTwinID, "n": ""} {
 		deeds, d.in = nil, typed(t, answer+"\n")
 		if code := d.run(keys...); strings.Join(deeds, " ") != want || (code == exitOK) != (want != "") ||
@@ -254,8 +254,13 @@ func TestDeleteOfSeveralAsksOnce(t *testing.T) {
 	d.expectRun(t, exitOK, "", append(line, "--yes")...)
 	testenv.Equal(t, d.out.String(), fakeID+"  done\n"+fakeTwinID+"  done\n")
 	d.expectRun(t, exitOK, "", append(line, "--yes", "--json")...)
-	testenv.Equal(t, d.out.String(), "{\"ok\":true}\n{\"ok\":true}\n")
+	testenv.Equal(t, d.out.String(), `{"ok":true,"results":[{"id":"`+fakeID+`","ok":true},{"id":"`+fakeTwinID+
+		`","ok":true}]}`+"\n")
+	d.expectRun(t, exitOK, "", "memory", "delete", fakeID, fakeID[:23], "--yes", "--json")
+	testenv.Equal(t, d.out.String(), `{"ok":true,"results":[{"id":"`+fakeID+`","ok":true}]}`+"\n")
 	d.service.keeps = true
+	d.expectRun(t, exitFailure, `{"ok":false,"results":[{"id":"`+fakeID+`","ok":false,"code":"unavailable","message":"`,
+		append(line, "--yes", "--json")...)
 	d.expectRun(t, exitFailure, "2 of 2 failed", append(line, "--yes")...)
 	testenv.Contains(t, d.err.String(), fakeID+": ")
 }
@@ -272,7 +277,7 @@ func TestHolderOfLinkAnswersUnlistedInvitation(t *testing.T) {
 	}
 	d.in = typed(t, "y\n")
 	if code := d.run(append(line, "--token", "abc")...); code != exitOK || !bool(d.service.respond.Confirm) ||
-		!strings.Contains(d.err.String(), "Accept the invitation "+fakeTwinID+"? [y/N] ") {
+		!strings.Contains(d.err.String(), "Accept the invitation "+fakeTwinID+" on this device? [y/N] ") {
 		t.Errorf("%d %+v %s", code, d.service.respond, d.err.String())
 	}
 }

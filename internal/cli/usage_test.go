@@ -1,6 +1,10 @@
 package cli
 
 import (
+	"context"
+	"encoding/json"
+	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -9,6 +13,7 @@ import (
 
 	"github.com/loci-memory/loci/internal/cli/command"
 	"github.com/loci-memory/loci/internal/cli/console"
+	"github.com/loci-memory/loci/internal/cli/format"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/resolve"
 	"github.com/loci-memory/loci/internal/service"
@@ -47,6 +52,12 @@ func TestIDsAreFoundInLists(t *testing.T) {
 	}
 }
 
+// wireName finds the name of a field that has another one on the command line.
+var wireName = regexp.MustCompile(`\b[a-z]+[A-Z][a-z]+\b`)
+
+// withoutJSON are the commands that print no object.
+var withoutJSON = []string{"serve", "mcp", "acp", "completion"}
+
 // TestUsageErrorsExitWith2 gives every command an unknown flag, no arguments, an unknown command, and a wrong value
 // for every flag of a number, a boolean, an enumeration or a time. A hook reports no error: it would stop an agent.
 func TestUsageErrorsExitWith2(t *testing.T) {
@@ -55,8 +66,17 @@ func TestUsageErrorsExitWith2(t *testing.T) {
 	d.table = service.Ops
 	check := func(line ...string) {
 		t.Helper()
-		if code := d.run(line...); code != exitUsage || d.err.Len() == 0 || d.openCount > 0 {
+		if code := d.run(line...); code != exitUsage || d.err.Len() == 0 || d.openCount > 0 ||
+			wireName.MatchString(d.err.String()) {
 			t.Errorf("loci %s: %d %s%s", strings.Join(line, " "), code, d.out.String(), d.err.String())
+		}
+		if line = append(line, "--json"); slices.Contains(withoutJSON, line[0]) || slices.Contains(line, "--") {
+			return
+		}
+		var said map[string]string
+		if code := d.run(line...); code != exitUsage || d.err.Len() > 0 ||
+			json.Unmarshal(d.out.Bytes(), &said) != nil || said["code"] != "invalid_query" {
+			t.Errorf("loci %s: %d %q %q", strings.Join(line, " "), code, d.out.String(), d.err.String())
 		}
 	}
 	for _, c := range allCommands(t) {
@@ -135,4 +155,55 @@ func TestUnknownCommandSuggestsTheMeaning(t *testing.T) {
 		d.run(misspelt...)
 		testenv.Contains(t, d.err.String(), "did you mean \""+name+"\"?")
 	}
+}
+
+// textFields calls yield for each field of an operation that takes any text, with the command of the operation, and an
+// input that has a text in it alone.
+func textFields(t *testing.T, yield func(c *cobra.Command, o *op.Op, flag string, input func(text string) []byte)) {
+	for _, c := range allCommands(t) {
+		o := service.Ops.Op(strings.NewReplacer(" ", ".", "-", "_").Replace(strings.Join(wordsOf(c), " ")))
+		if o == nil {
+			continue
+		}
+		for _, f := range o.Fields() {
+			if f.Type != "string" || f.List || f.Enum != nil || f.Resource != "" || f.Location == op.InPath ||
+				c.Flags().Lookup(format.Kebab(f.Name)) == nil {
+				continue
+			}
+			yield(c, o, format.Kebab(f.Name), func(text string) []byte {
+				b, _ := json.Marshal(map[string]string{f.Name: text})
+				return b
+			})
+		}
+	}
+}
+
+// TestLongStandardInputIsRefused holds for every text: a longer standard input is cut, and none may be stored.
+func TestLongStandardInputIsRefused(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", console.MaxStdin)
+	textFields(t, func(_ *cobra.Command, o *op.Op, flag string, input func(string) []byte) {
+		_, err := o.Canonical(op.Args{JSON: input(long)})
+		if err == nil || strings.HasSuffix(err.Error(), "is required") {
+			t.Errorf("%s: --%s takes %d bytes: %v", o.Name, flag, len(long), err)
+		}
+	})
+}
+
+// TestReadOfStandardInputEndsWithContext reads from a pipe into which nobody writes.
+func TestReadOfStandardInputEndsWithContext(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	in, to := io.Pipe()
+	defer to.Close()
+	textFields(t, func(c *cobra.Command, _ *op.Op, flag string, _ func(string) []byte) {
+		d := newTestTerminal(t)
+		p := &program{Console: console.Console{In: in, Out: &d.out, Err: &d.err, Environ: d.Environ}, deps: d.deps}
+		p.table = service.Ops
+		line := slices.Concat(wordsOf(c), argumentsOf(c), []string{"--" + flag, "-"})
+		if code := p.run(ctx, line); code != exitInterrupted || d.openCount > 0 {
+			t.Errorf("loci %s: %d %s", strings.Join(line, " "), code, d.err.String())
+		}
+	})
 }

@@ -120,6 +120,8 @@ func (p *inputSpec) addFields() {
 		}
 		p.fields = append(p.fields, field{Field{Name: name, Required: options != "omitzero", Resource: resource,
 			List: spec.kind == arrayKind, Type: item.kind.String(), Enum: item.rule.Enum, Format: item.rule.Format,
+			Instant:   item.kind == timeKind || item.typ == reflect.TypeFor[loci.Moment](),
+			EndOfDay:  spec.endOfDay,
 			MaxLength: item.rule.MaxLength,
 			Min:       item.rule.Min, Max: item.rule.Max, Default: item.rule.Default,
 			Description: cmp.Or(f.Tag.Get("jsonschema"), spec.rule.Description),

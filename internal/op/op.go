@@ -324,6 +324,8 @@ type Field struct {
 	Type        string // of the value or of an item, in the words of JSON Schema
 	Enum        []string
 	Format      string // of a string, in the words of JSON Schema
+	Instant     bool   // a time, or a date
+	EndOfDay    bool   // of an instant: a date means the end of its day
 	MaxLength   int    // of a string, in characters; 0 is unbounded
 	Min, Max    int64  // bounds of an integer, where Max > 0
 	Default     any    // the value of an absent field, if the service has one

@@ -145,7 +145,7 @@ func (c commands) createUser() *cobra.Command {
 	create := func(ctx context.Context, a *server.Admin, _ []string) (o adminResult, err error) {
 		var secret string
 		if password {
-			if secret, err = c.ReadStdin(); err != nil {
+			if secret, err = c.ReadStdin(ctx); err != nil {
 				return o, err
 			}
 			secret = strings.TrimRight(secret, "\r\n")

@@ -82,7 +82,7 @@ func (c commands) verifyBackup() *cobra.Command {
 		Example: "loci admin backup verify /backup/loci.tar",
 		Args:    command.ExactArgs("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			from, err := c.openBackup(args[0])
+			from, err := c.openBackup(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
@@ -122,7 +122,7 @@ func (c commands) restoreBackup() *cobra.Command {
 	}
 	return c.settingsCommand(cmd, func(ctx context.Context, s server.Settings,
 		args []string) (o adminResult, err error) {
-		from, err := c.openBackup(args[0])
+		from, err := c.openBackup(ctx, args[0])
 		if err != nil {
 			return o, err
 		}
@@ -149,9 +149,9 @@ func (c commands) restoreBackup() *cobra.Command {
 }
 
 // openBackup opens the backup file of a command; - is the standard input.
-func (c commands) openBackup(file string) (io.ReadCloser, error) {
+func (c commands) openBackup(ctx context.Context, file string) (io.ReadCloser, error) {
 	if file == "-" {
-		return io.NopCloser(c.In), nil
+		return io.NopCloser(c.Stdin(ctx)), nil
 	}
 	f, err := os.Open(file)
 	if err != nil {

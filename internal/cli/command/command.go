@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/loci-memory/loci/internal/op"
 )
@@ -159,6 +160,10 @@ func FlagError(c *cobra.Command, err error) error {
 	var unknown interface {
 		error
 		GetSpecifiedName() string
+	}
+	var short *pflag.NotExistError
+	if errors.As(err, &short) && short.GetSpecifiedShortnames() != "" {
+		return fmt.Errorf("unknown flag %q for %q", "-"+short.GetSpecifiedName(), c.CommandPath())
 	}
 	if !errors.As(err, &unknown) || unknown.GetSpecifiedName() == "" ||
 		c.Flags().Lookup(unknown.GetSpecifiedName()) != nil { // a known flag without its value

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"golang.org/x/term"
 
@@ -104,10 +105,27 @@ func (c *Console) PromptSecret(ctx context.Context, label string) (string, error
 	return string(text), err
 }
 
-// PrintMessage writes to the standard error.
+// PrintMessage writes to the standard error, after the name of the program.
 func (c *Console) PrintMessage(text string) {
 	_, colour := c.Terminal(c.Err)
-	_, _ = fmt.Fprintln(c.Err, format.Bold("loci:", colour), text)
+	const name = "loci:"
+	_, _ = io.WriteString(c.Err, strings.Replace(c.fold(name+" "+text), name, format.Bold(name, colour), 1))
+}
+
+// PrintNote writes to the standard error.
+func (c *Console) PrintNote(text string) { _, _ = io.WriteString(c.Err, c.fold(text)) }
+
+// fold breaks the lines of a text that are longer than the terminal of the standard error.
+func (c *Console) fold(text string) string {
+	width, _ := c.Terminal(c.Err)
+	var b strings.Builder
+	for line := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
+		if width > 0 && utf8.RuneCountInString(line) > width {
+			line = strings.Join(format.Wrap(line, width), "\n")
+		}
+		b.WriteString(line + "\n")
+	}
+	return b.String()
 }
 
 // CloseSlowly closes something that may take long, and then prints why.
@@ -155,27 +173,49 @@ func (c *Console) Terminal(w io.Writer) (width int, colour bool) {
 	return width, c.Env("NO_COLOR") == "" && c.Env("TERM") != "dumb"
 }
 
-// maxStdin is more than any input needs.
-const maxStdin = 1 << 20
+// MaxStdin is more than any value may have. A longer text is cut, and its operation refuses it by its own limit.
+const MaxStdin = 1<<20 + 1
 
-// ReadStdin reads the standard input, at most once.
-func (c *Console) ReadStdin() (string, error) {
+// Stdin returns the standard input. A read ends with the context, though the system cannot interrupt it.
+func (c *Console) Stdin(ctx context.Context) io.Reader { return stdin{ctx, c.In} }
+
+type stdin struct {
+	ctx context.Context
+	in  io.Reader
+}
+
+// Read implements io.Reader.
+func (s stdin) Read(p []byte) (int, error) {
+	own := make([]byte, len(p)) // the read may run on
+	n, err := contextio.Await(s.ctx, func() (int, error) { return s.in.Read(own) })
+	return copy(p, own[:n]), err
+}
+
+// ReadStdin reads the standard input, at most once. At a terminal it says so.
+func (c *Console) ReadStdin(ctx context.Context) (string, error) {
 	if c.stdinRead {
 		return "", command.UsageError("only one value can be -: the standard input is read once")
 	}
 	c.stdinRead = true
-	b, err := io.ReadAll(io.LimitReader(c.In, maxStdin+1))
-	if len(b) > maxStdin {
-		return "", loci.Errorf(loci.CodePayloadTooLarge, "the standard input has more than 1 MiB: send less")
+	if c.IsInteractive() {
+		c.PrintMessage("reads text until Ctrl-D")
+	}
+	b, err := io.ReadAll(io.LimitReader(c.Stdin(ctx), MaxStdin))
+	if err == nil && !utf8.Valid(b) {
+		err = loci.Errorf(loci.CodeInvalidQuery, "the standard input is not valid UTF-8")
 	}
 	return string(b), err
 }
 
 // ReadLine reads the next line of the standard input, so that several secrets can be read from it.
-func (c *Console) ReadLine() (string, error) {
+func (c *Console) ReadLine(ctx context.Context) (string, error) {
+	if c.IsInteractive() {
+		c.PrintMessage("reads a line")
+	}
 	var line []byte
-	for one := make([]byte, 1); len(line) <= maxStdin; {
-		n, err := c.In.Read(one)
+	in := c.Stdin(ctx)
+	for one := make([]byte, 1); len(line) < MaxStdin; {
+		n, err := in.Read(one)
 		if n == 1 && one[0] != '\n' {
 			line = append(line, one[0])
 		} else if n == 1 || err == io.EOF && len(line) > 0 {

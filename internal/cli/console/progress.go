@@ -43,6 +43,7 @@ func (p *Progress) Clear() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.lastDraw.IsZero() {
+		p.lastDraw = time.Time{}
 		fmt.Fprint(p.console.Err, "\r\x1b[K")
 	}
 }

@@ -8,7 +8,7 @@ import (
 func TestProgressBarStripsControlCharacters(t *testing.T) {
 	t.Parallel()
 	p := (&Console{}).Progress("a\x1b[2Jset: loading")
-	if got := p.bar(1, 3); got != "[##########....................] 1/3 a[2Jset: loading" {
+	if got := p.bar(1, 3); got != "[##########....................] 1/3 a␛[2Jset: loading" {
 		t.Errorf("%q", got)
 	}
 }

@@ -38,7 +38,7 @@ func Command(o Options) *cobra.Command {
 		Use:   "edit <memory-id>",
 		Short: "Change the text of a memory in your editor",
 		Long: "Opens the text of a memory in $VISUAL or $EDITOR, shows the change, asks, and stores it. It is " +
-			"refused where the memory has changed meanwhile. A text that is not stored stays in a file, which is " +
+			"refused where the memory has changed meanwhile. A text that cannot be stored stays in a file, which is " +
 			"named.",
 		Example: "loci memory edit 3f9c2a7b\nEDITOR='code --wait' loci memory edit 3f9c2a7b --yes",
 		Args:    command.ExactArgs("<memory-id>"),
@@ -90,52 +90,49 @@ func (o Options) edit(ctx context.Context, r records.Reader, text loci.ID, yes b
 	})
 }
 
-// Text lets the person edit the text of a record, shows the change, asks, and stores it. The file with the text is
-// removed once the text is stored, or is unchanged.
+// Text lets the person edit the text of a record, shows the change, asks, and stores it. The file with the text stays
+// only where the text could not be stored.
 func Text(ctx context.Context, c *console.Console, name, before string, yes bool,
 	store func(after string) error) error {
 	path, err := writeFile(before)
 	if err != nil {
 		return err
 	}
-	stored, err := change(ctx, c, name, before, path, yes, store)
-	if stored {
-		return errors.Join(err, os.Remove(path))
+	after, err := change(ctx, c, name, before, path, yes)
+	if err == nil && after != before {
+		if err = store(after); err != nil {
+			c.PrintMessage("the text is in " + path)
+			return err
+		}
 	}
-	c.PrintMessage("the text is in " + path)
-	return err
+	return errors.Join(err, os.Remove(path))
 }
 
-// change lets the person edit the file, and stores its text. It reports whether nothing would be lost with the file.
-func change(ctx context.Context, c *console.Console, name, before, path string, yes bool,
-	store func(after string) error) (stored bool, err error) {
-	if err := runEditor(c, path); err != nil {
-		return unchanged(path, before), err
+// change lets the person edit the file, and returns the text that is to be stored.
+func change(ctx context.Context, c *console.Console, name, before, path string, yes bool) (after string, err error) {
+	if err := runEditor(ctx, c, path); err != nil {
+		return "", err
 	}
-	after, err := readFile(path, before)
-	if err != nil {
-		return false, err
-	}
-	if after == before {
+	after, err = readFile(path, before)
+	switch {
+	case err != nil:
+		return "", err
+	case strings.TrimSpace(after) == "":
+		return "", errors.New("The text is empty: nothing was changed") //nolint:staticcheck // for people
+	case after == before:
 		_, err = fmt.Fprintln(c.Err, "Nothing was changed.")
-		return true, err
-	}
-	if err := ctx.Err(); err != nil {
-		return false, err
+		return before, err
 	}
 	diff := setup.UnifiedDiff(name, []byte(withLineEnd(before)), []byte(withLineEnd(after)))
 	fmt.Fprint(c.Err, format.StripControl(diff, true))
 	if !yes {
-		if err := c.Ask(ctx, "Store this change?"); err != nil {
-			return false, err
-		}
+		err = c.Ask(ctx, "Store this change?")
 	}
-	err = store(after)
-	return err == nil, err
+	return after, err
 }
 
 // runEditor runs the editor of the person. It has the terminal, and handles the signals of the terminal itself.
-func runEditor(c *console.Console, path string) error {
+func runEditor(ctx context.Context, c *console.Console, path string) error {
 	editor := c.Env("VISUAL")
 	if strings.TrimSpace(editor) == "" {
 		editor = c.Env("EDITOR")
@@ -149,7 +146,16 @@ func runEditor(c *console.Console, path string) error {
 	}
 	cmd := exec.Command(words[0], words[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Env = c.In, c.Err, c.Err, c.Environ
-	if err := cmd.Run(); err != nil {
+	err := cmd.Run()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	exit, ended := errors.AsType[*exec.ExitError](err)
+	if ended && exit.ExitCode() < 126 { // a shell found no program
+		return fmt.Errorf("The editor ended with status %d: nothing was changed", //nolint:staticcheck // for people
+			exit.ExitCode())
+	}
+	if err != nil {
 		return loci.Errorf(loci.CodeInvalidQuery, "The editor %q failed (%v): set EDITOR to one that works", editor,
 			err)
 	}
@@ -177,12 +183,6 @@ func readFile(path, before string) (string, error) {
 		text = strings.TrimSuffix(text, "\n")
 	}
 	return text, err
-}
-
-// unchanged reports whether the file has the text before.
-func unchanged(path, before string) bool {
-	text, err := readFile(path, before)
-	return err == nil && text == before
 }
 
 // input returns an input of an operation.

@@ -35,36 +35,35 @@ func Bold(text string, colour bool) string {
 	return "\x1b[1m" + text + "\x1b[0m"
 }
 
-// StripControl removes terminal control characters from a text, which may be foreign. With lines, line ends and tabs
-// stay, and characters that turn the direction of text become visible, as in less: <U+202E>. Without, it is a name:
-// one that turns the direction could change how a table or a question reads.
+// StripControl makes the control characters of a text visible, which may be foreign: as symbols (U+2400 to U+2421), or
+// where there is none, and for characters that turn the direction of text, as in less: <U+202E>. With lines, line ends
+// and tabs stay. Without, it is a name, and each is a space.
 func StripControl(s string, lines bool) string {
-	s = strings.Map(func(r rune) rune {
+	var b strings.Builder
+	for _, r := range strings.ReplaceAll(s, "\r\n", "\n") {
 		switch {
-		case lines && (r == '\n' || r == '\t'):
-			return r
 		case r == '\n' || r == '\t':
-			return ' '
-		case unicode.IsControl(r), !lines && unicode.Is(unicode.Bidi_Control, r):
-			return -1
+			if !lines {
+				r = ' '
+			}
+			b.WriteRune(r)
+		case r < ' ':
+			b.WriteRune('\u2400' + r)
+		case r == 0x7f:
+			b.WriteRune('\u2421')
+		case unicode.IsControl(r), unicode.Is(turning, r), !lines && unicode.Is(unicode.Bidi_Control, r):
+			fmt.Fprintf(&b, "<%U>", r)
+		default:
+			b.WriteRune(r)
 		}
-		return r
-	}, s)
-	if lines {
-		s = visibleDirection.Replace(s)
 	}
-	return s
+	return b.String()
 }
 
-// visibleDirection shows embeddings, overrides and isolates (Unicode Standard Annex #9), by which a text can read
-// otherwise than it is. The marks U+200E, U+200F and U+061C turn nothing but their neighbors.
-var visibleDirection = func() *strings.Replacer {
-	var pairs []string
-	for _, r := range "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069" {
-		pairs = append(pairs, string(r), fmt.Sprintf("<%U>", r))
-	}
-	return strings.NewReplacer(pairs...)
-}()
+// turning are embeddings, overrides and isolates (Unicode Standard Annex #9), by which a text can read other than it
+// is. The marks U+200E, U+200F and U+061C turn nothing but their neighbors.
+var turning = &unicode.RangeTable{R16: []unicode.Range16{{Lo: 0x202a, Hi: 0x202e, Stride: 1},
+	{Lo: 0x2066, Hi: 0x2069, Stride: 1}}}
 
 // EscapeJSON escapes the control characters and marks of direction in a JSON text that its encoder leaves as they are:
 // a terminal would obey those of a foreign text. They occur in strings alone, so the value stays the same.

@@ -23,10 +23,11 @@ func TestStripControl(t *testing.T) {
 		lines bool
 		want  string
 	}{
-		{"a\x1b[31mb\u009b1mc\x00d\r", true, "a[31mb1mcd"},
+		{"a\x1b[31mb\u009b1mc\x00d\r", true, "a␛[31mb<U+009B>1mc␀d␍"},
 		{"a\tb\nc", true, "a\tb\nc"},
+		{"a\x07b\x7f\r\nc", true, "a␇b␡\nc"},
 		{"a\tb\nc", false, "a b c"},
-		{"gnp.\u202egod \u2066x\u2069\u200f", false, "gnp.god x"},
+		{"gnp.\u202egod \u2066x\u2069\u200f", false, "gnp.<U+202E>god <U+2066>x<U+2069><U+200F>"},
 		{"שלום \u202bעולם\u202c\n", true, "שלום <U+202B>עולם<U+202C>\n"},
 		{"if admin \u202e\u2066// fi\u2069\u200f", true, "if admin <U+202E><U+2066>// fi<U+2069>\u200f"},
 		{"naïve 日本 👩🏽‍💻", false, "naïve 日本 👩🏽‍💻"},

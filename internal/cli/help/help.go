@@ -29,7 +29,7 @@ type page struct {
 }
 
 // Print prints the help page of a command. A width of 0 means Width.
-func Print(w io.Writer, c *cobra.Command, width int, colour bool) {
+func Print(w io.Writer, c *cobra.Command, width int, colour bool) error {
 	b := &page{width: width, colour: colour}
 	if width <= 0 {
 		b.width = Width
@@ -72,7 +72,8 @@ func Print(w io.Writer, c *cobra.Command, width int, colour bool) {
 	})
 	b.rows("flags", own)
 	b.rows("global flags", global)
-	fmt.Fprint(w, b.String())
+	_, err := io.WriteString(w, b.String())
+	return err
 }
 
 // Description returns the first text of the page of a command.
@@ -86,7 +87,8 @@ func Description(c *cobra.Command) string {
 // isGlobal reports whether a flag belongs to the flags of all commands.
 func isGlobal(c *cobra.Command, f *pflag.Flag) bool {
 	_, marked := f.Annotations[GlobalFlag]
-	return marked || f.Name == "help" || f.Name == "version" || c.Root().PersistentFlags().Lookup(f.Name) == f
+	return marked || f.Name == "help" || f.Name == "version" && f.Value.Type() == "bool" ||
+		c.Root().PersistentFlags().Lookup(f.Name) == f
 }
 
 // flagRow returns a flag with its value, and its text.

@@ -62,8 +62,11 @@ func Command(o Options) *cobra.Command {
 		Args:      cobra.ArbitraryArgs,
 		ValidArgs: capture.Agents(),
 		Run: func(cmd *cobra.Command, args []string) {
-			if o.Console.IsInteractive() && len(args) < 2 {
+			asks := o.Console.IsInteractive() && len(args) < 2
+			if asks || len(args) == 0 || !slices.Contains(capture.Agents(), args[0]) {
 				o.Console.PrintMessage(argsProblem(args))
+			}
+			if asks {
 				return
 			}
 			r := newRun(o, args)
@@ -81,7 +84,7 @@ func Command(o Options) *cobra.Command {
 	return cmd
 }
 
-// argsProblem returns the message for a person at a terminal.
+// argsProblem returns the message for wrong arguments, or for a person at a terminal.
 func argsProblem(args []string) string {
 	if len(args) == 0 || !slices.Contains(capture.Agents(), args[0]) {
 		return "loci hook needs the name of an agent: " + strings.Join(capture.Agents(), ", ")

@@ -2,6 +2,7 @@ package opflags
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -212,9 +213,25 @@ func (s *spec) completeEnum(_ *cobra.Command, _ []string, typed string) ([]strin
 	return found, cobra.ShellCompDirectiveNoFileComp
 }
 
+// usageTexts are the descriptions of fields for people, where those for models are too short.
+var usageTexts = map[string]string{
+	"Last nextCursor": "The cursor that the page before has printed",
+	"These too":       "Show those as well",
+	"Only these":      "Leave others out",
+	"0 to 1":          "How sure it is",
+	"Date, time, 7d":  "A date, a time, or an age such as 7d; dates are those of your time zone",
+	"Date or time":    "A date or a time, in your time zone unless it names another",
+}
+
 // usage describes the flag on the help page as a phrase. Values and names keep
 // their letter case, because others are invalid.
 func (s *spec) usage() string {
+	if text := usageTexts[s.Description]; text != "" {
+		s.Description = text
+	}
+	if s.Resource != "" && s.Description == usageTexts["Only these"] {
+		s.Description = "Only those of this " + s.Resource
+	}
 	word, rest, _ := strings.Cut(s.Description, ":")
 	rest = strings.TrimSpace(rest)
 	values := strings.Join(s.Enum, ", ")
@@ -242,7 +259,7 @@ func (f *Set) Malformed() bool {
 		}
 		plain.flags = append(plain.flags, &copied)
 	}
-	input, err := plain.InputJSON(nil, nil)
+	input, err := plain.InputJSON(context.Background(), nil, nil)
 	return err != nil || plain.check(input) != nil
 }
 
@@ -261,18 +278,18 @@ func (f *Set) MissingPasswords() (flags []string) {
 
 // A Stdin reads the standard input for values that are given as -: whole, or the next line for a value of one line.
 type Stdin interface {
-	ReadStdin() (string, error)
-	ReadLine() (string, error)
+	ReadStdin(ctx context.Context) (string, error)
+	ReadLine(ctx context.Context) (string, error)
 }
 
 // Inputs returns the valid inputs of a command line as JSON objects: one, or one for each record.
-func (f *Set) Inputs(args []string, stdin Stdin) (inputs [][]byte, err error) {
+func (f *Set) Inputs(ctx context.Context, args []string, stdin Stdin) (inputs [][]byte, err error) {
 	lines := [][]string{args}
 	if f.TakesSeveral() {
 		lines = slices.Collect(slices.Chunk(args, 1))
 	}
 	for _, line := range lines {
-		input, err := f.InputJSON(line, stdin)
+		input, err := f.InputJSON(ctx, line, stdin)
 		if err == nil {
 			err = f.check(input)
 		}
@@ -301,7 +318,7 @@ func (f *Set) check(input []byte) error {
 }
 
 // InputJSON returns the input of a command line as a JSON object.
-func (f *Set) InputJSON(args []string, stdin Stdin) ([]byte, error) {
+func (f *Set) InputJSON(ctx context.Context, args []string, stdin Stdin) ([]byte, error) {
 	list := f.argsOf(len(args))
 	for i, arg := range args[:min(len(args), len(list))] { // checkArgs has taken a further one
 		list[i].values = []string{arg}
@@ -311,7 +328,7 @@ func (f *Set) InputJSON(args []string, stdin Stdin) ([]byte, error) {
 		if s.values == nil {
 			continue
 		}
-		v, err := s.jsonValue(stdin)
+		v, err := s.jsonValue(ctx, stdin)
 		if err != nil {
 			return nil, err
 		}
@@ -330,8 +347,11 @@ func (f *Set) InputJSON(args []string, stdin Stdin) ([]byte, error) {
 // checkArgs requires every argument. One more is the text of the first required flag that has none.
 func (f *Set) checkArgs(cmd *cobra.Command, args []string) error {
 	var words []string
-	for _, s := range f.argsOf(len(args)) {
+	for i, s := range f.argsOf(len(args)) {
 		words = append(words, "<"+s.flag+">")
+		if s.Resource != "" && (i < len(args) && args[i] == "" || f.several && slices.Contains(args, "")) {
+			return command.UsageError("<" + s.flag + "> must not be empty")
+		}
 	}
 	text := f.missing()
 	takesText := text != nil && text.isPositional()
@@ -351,6 +371,12 @@ func (f *Set) checkArgs(cmd *cobra.Command, args []string) error {
 	}
 	if err == nil || len(args) <= len(words) {
 		return err
+	}
+	word := args[len(words)]
+	for _, s := range f.flags {
+		if s.Field.Type == "boolean" && s.values != nil && (word == "true" || word == "false") {
+			return fmt.Errorf("%w: write --%s=%s", err, s.flag, word)
+		}
 	}
 	if n := len(f.args); n > 0 && f.args[n-1].Resource == "" || takesText {
 		return fmt.Errorf("%w: put a text with spaces between quotation marks", err)

@@ -35,9 +35,35 @@ func TestArgumentsFollowPath(t *testing.T) {
 		t.Errorf("%s: %s", cmd.Use, cmd.Example)
 	}
 	testenv.NoError(t, cmd.Flags().Parse([]string{"--content", "c", "--details", `{"a":{"b":[1]}}`}))
-	got, err := f.InputJSON([]string{"s", "u"}, nil)
+	got, err := f.InputJSON(t.Context(), []string{"s", "u"}, nil)
 	if want := `{"content":"c","details":{"a":{"b":[1]}},"sessionId":"s","unitId":"u"}`; err != nil ||
 		string(got) != want {
 		t.Errorf("%s, %v", got, err)
+	}
+}
+
+type sendInput struct {
+	Text   string      `json:"content"`
+	To     loci.ID     `json:"toAgentId,omitzero" id:"agent"`
+	All    bool        `json:"broadcast,omitzero"`
+	Source loci.Source `json:"source,omitzero"`
+}
+
+func (sendInput) run(context.Context, *identity.Actor, sendInput) (loci.Empty, error) {
+	return loci.Empty{}, nil
+}
+
+func TestMessagesNameFlags(t *testing.T) {
+	t.Parallel()
+	f := New(op.Add(&op.Table{}, "agent.send", "POST /send", "Send.", op.Account, op.NoTool, sendInput.run).Op)
+	for message, want := range map[string]string{
+		"send either toAgentId or broadcast: true": "send either --to-agent-id or --broadcast",
+		"content must not be empty":                "--content must not be empty",
+		"source.name must have at most 9":          "--source-name must have at most 9",
+		"the content of a broadcast is long":       "the content of a broadcast is long",
+		toChange + "content, toAgentId":            "give at least one field to change: --content, --to-agent-id",
+		"role must be one of content, toAgentIds":  "role must be one of content, toAgentIds",
+	} {
+		testenv.Equal(t, f.InFlags(message), want)
 	}
 }

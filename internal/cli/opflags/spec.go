@@ -1,11 +1,15 @@
 package opflags
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/cli/command"
 	"github.com/loci-memory/loci/internal/op"
 )
 
@@ -57,7 +61,7 @@ func (s *spec) items() (items []string) {
 }
 
 // jsonValue returns the given value as JSON has it. An empty list is given as "".
-func (s *spec) jsonValue(stdin Stdin) (any, error) {
+func (s *spec) jsonValue(ctx context.Context, stdin Stdin) (any, error) {
 	if s.Field.Type == "object" {
 		return jsonScalar("object", s.values[len(s.values)-1])
 	}
@@ -69,14 +73,17 @@ func (s *spec) jsonValue(stdin Stdin) (any, error) {
 				read = stdin.ReadLine
 			}
 			var err error
-			if text, err = read(); err != nil {
+			if text, err = read(ctx); err != nil {
 				return nil, err
 			}
 		}
-		return jsonScalar(s.Field.Type, text)
+		return jsonScalar(s.Field.Type, s.inTimeZone(text, time.Local))
 	}
 	items := []any{}
 	for _, item := range s.items() {
+		if strings.TrimSpace(item) == "" {
+			return nil, command.UsageError(fmt.Sprintf("--%s %q has an empty item between commas", s.flag, s))
+		}
 		v, err := jsonScalar(s.Field.Type, item)
 		if err != nil {
 			return nil, err
@@ -95,4 +102,24 @@ func jsonScalar(kind, text string) (any, error) {
 		return json.RawMessage(text), nil
 	}
 	return text, nil
+}
+
+// inTimeZone returns a date, or a time without an offset, as that of a time zone. Other values stay as they
+// are.
+func (s *spec) inTimeZone(text string, zone *time.Location) string {
+	if !s.Instant {
+		return text
+	}
+	for _, layout := range []string{time.DateOnly, "2006-01-02T15:04", "2006-01-02T15:04:05", "2006-01-02 15:04",
+		time.DateTime} {
+		at, err := time.ParseInLocation(layout, text, zone)
+		if err != nil {
+			continue
+		}
+		if layout == time.DateOnly && s.EndOfDay {
+			at = at.AddDate(0, 0, 1).Add(-time.Millisecond)
+		}
+		return at.UTC().Format("2006-01-02T15:04:05.000Z")
+	}
+	return text
 }

@@ -2,6 +2,7 @@ package opflags
 
 import (
 	"testing"
+	"time"
 
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/testenv"
@@ -18,4 +19,18 @@ func TestHelpListsOnlyValidValues(t *testing.T) {
 	} {
 		testenv.Equal(t, (&spec{Field: field}).usage(), want)
 	}
+}
+
+func TestTimesAreThoseOfTheTimeZone(t *testing.T) {
+	t.Parallel()
+	zone := time.FixedZone("", 2*3600)
+	since, end := &spec{Field: op.Field{Instant: true}}, &spec{Field: op.Field{Instant: true, EndOfDay: true}}
+	for text, want := range map[string]string{"2026-01-02": "2026-01-01T22:00:00.000Z",
+		"2026-01-02T15:04":     "2026-01-02T13:04:00.000Z",
+		"2026-01-02 15:04:05":  "2026-01-02T13:04:05.000Z",
+		"2026-01-02T15:04:05Z": "2026-01-02T15:04:05Z", "7d": "7d", "soon": "soon"} {
+		testenv.Equal(t, since.inTimeZone(text, zone), want)
+	}
+	testenv.Equal(t, end.inTimeZone("2026-01-02", zone), "2026-01-02T21:59:59.999Z")
+	testenv.Equal(t, (&spec{}).inTimeZone("2026-01-02", zone), "2026-01-02")
 }

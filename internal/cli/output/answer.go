@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"reflect"
 	"slices"
 	"strings"
@@ -38,6 +39,21 @@ func (p *Printer) Print(o *op.Op, raw []byte) error {
 		return command.ErrReported
 	}
 	return nil
+}
+
+// PrintText prints the text of the record of an answer alone: to a terminal with visible control characters, elsewhere
+// exactly.
+func (p *Printer) PrintText(o *op.Op, raw []byte) error {
+	answer, err := strictjson.Object(raw)
+	if err != nil {
+		return err
+	}
+	text := textOf(answer, o.Presentation().Text)
+	if width, _ := p.Terminal(p.Out); width > 0 {
+		text = strings.TrimSuffix(format.StripControl(text, true), "\n") + "\n"
+	}
+	_, err = io.WriteString(p.Out, text)
+	return err
 }
 
 // PrintOutput is Print of an output.
@@ -134,7 +150,7 @@ func (p *Printer) printNextPageHint(answer []strictjson.Member) {
 	if len(cursor) <= maxShownCursor {
 		how += ", or --cursor " + cursor
 	}
-	fmt.Fprintf(p.Err, "There is more: %s\n", how)
+	p.PrintNote("There is more: " + how)
 }
 
 // printSearchNotes reports below a table which words of a query were corrected or ignored, and that little or nothing
@@ -146,14 +162,14 @@ func (p *Printer) printSearchNotes(answer []strictjson.Member) {
 		corrected[i] = fmt.Sprintf("%s for %s", c.To, c.From)
 	}
 	if len(corrected) > 0 {
-		fmt.Fprintf(p.Err, "Corrected: %s\n", format.StripControl(format.Enumerate(corrected), false))
+		p.PrintNote("Corrected: " + format.StripControl(format.Enumerate(corrected), false))
 	}
 	if len(meta.IgnoredTerms) > 0 {
-		fmt.Fprintf(p.Err, "Ignored, because the query has too many words: %s\n",
+		p.PrintNote("Ignored, because the query has too many words: " +
 			format.StripControl(format.Enumerate(meta.IgnoredTerms), false))
 	}
 	if meta.Hint != "" {
-		fmt.Fprintln(p.Err, format.StripControl(meta.Hint, false))
+		p.PrintNote(format.StripControl(meta.Hint, false))
 	}
 }
 
@@ -299,6 +315,10 @@ func (p *Printer) printRecord(b *bytes.Buffer, answer []strictjson.Member, shown
 		if withText {
 			printTexts(b, tables, shown)
 		}
+	}
+	if width, _ := p.Terminal(p.Out); whole != "" && width > 0 {
+		whole = ""
+		p.PrintNote("The text for the agent is in the answer with --json, and in a file or a pipe.")
 	}
 	for _, s := range []string{text, whole} {
 		if s != "" && (withText || s == whole) {

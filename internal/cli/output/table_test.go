@@ -163,11 +163,11 @@ func TestSearchPrintsNotes(t *testing.T) {
 	t.Parallel()
 	for meta, want := range map[string]string{
 		`{"corrected":[{"from":"basallt","to":"basalt"},{"from":"berlim","to":"ber\u001b[31mlin"}]}`: "Corrected: " +
-			"basalt for basallt, ber[31mlin for berlim\n",
+			"basalt for basallt, ber␛[31mlin for berlim\n",
 		`{"ignoredTerms":["a1","a2","a3","a4","a5","a6","a7","a8","a9","b1","b2","b3"]}`: "Ignored, because the " +
 			"query has too many words: a1, a2, a3, a4, a5, a6, a7, a8, a9, b1, and 2 more\n",
 		`{"requestedMode":"auto"}`:          "",
-		`{"hint":"Little \u001b[31mfits."}`: "Little [31mfits.\n",
+		`{"hint":"Little \u001b[31mfits."}`: "Little ␛[31mfits.\n",
 	} {
 		for list, nothing := range map[string]string{`[{"id":"` + fakeID + `","title":"Basalt"}]`: "",
 			`[]`: "Nothing found.\n"} {

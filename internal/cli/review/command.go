@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -70,7 +71,7 @@ func Command(o Options) *cobra.Command {
 		_ = cmd.RegisterFlagCompletionFunc(d.flag, o.Values("candidate")) // fails for an unknown flag only
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		inputs, err := filter.Inputs(args, o.Console)
+		inputs, err := filter.Inputs(cmd.Context(), args, o.Console)
 		if err != nil {
 			return command.UsageError(loci.AsError(err).Message)
 		}
@@ -137,10 +138,24 @@ func (o Options) show(ctx context.Context, r records.Reader, filter []byte) erro
 // names no candidate.
 func (o Options) decide(ctx context.Context, r records.Reader, given [][]string) error {
 	var calls []func() ([]loci.ModerationResult, error)
+	decided := map[loci.ID]string{}
+	once := func(flag string, ids ...loci.ID) error {
+		for _, id := range ids {
+			if other := decided[id]; other != "" && other != flag {
+				return command.UsageError(fmt.Sprintf("--%s and --%s both name the candidate %s: decide once",
+					other, flag, id))
+			}
+			decided[id] = flag
+		}
+		return nil
+	}
 	for i, d := range decisions {
 		if d.flag == "replace" {
 			for _, text := range given[i] {
 				in, err := replacement(ctx, r, text)
+				if err == nil {
+					err = once(d.flag, in.CandidateID)
+				}
 				if err != nil {
 					return err
 				}
@@ -152,6 +167,13 @@ func (o Options) decide(ctx context.Context, r records.Reader, given [][]string)
 			in, err := json.Marshal(map[string]any{"action": d.action, "candidateIds": ids})
 			if err == nil {
 				in, err = r.Lists().Expand(ctx, o.Review, in)
+			}
+			var named struct{ CandidateIDs []loci.ID }
+			if err == nil {
+				err = json.Unmarshal(in, &named)
+			}
+			if err == nil && d.action != loci.ModerationRevert { // it follows a decision
+				err = once(d.flag, named.CandidateIDs...)
 			}
 			if err != nil {
 				return err

@@ -155,7 +155,7 @@ func TestDialogDecides(t *testing.T) {
 			t.Errorf("%s: %v, %q %s%s", c.answers, err, got, out, screen)
 		}
 		if text := screen.String(); strings.Contains(text, "\x1b[31m") || strings.Contains(text, "\n  Text ") ||
-			!strings.Contains(text, `"Ship [31mit"`) {
+			!strings.Contains(text, `"Ship ␛[31mit"`) {
 			t.Errorf("%s shows %q", c.answers, text)
 		}
 	}
@@ -172,9 +172,11 @@ func TestFlagsDecide(t *testing.T) {
 		"--replace 000000c3 --keep 000000c1":          "is similar to 2 memories",
 		"--keep 000000c1 --dismiss 000000c9":          "No candidate has an id",
 		"--keep 000000c1 --session-id 00000001":       "leave out the filters",
-		"--dismiss=":                                  "--dismiss names no candidate",
-		"--scope all":                                 "scope must be one of own, managed",
-		"":                                            "000000c3",
+		"--keep 000000c3 --dismiss " + candidate + "3": "--keep and --dismiss both name the candidate " +
+			candidate + "3",
+		"--dismiss=":  "--dismiss names no candidate",
+		"--scope all": "scope must be one of own, managed",
+		"":            "000000c3",
 	} {
 		o, r, s, out, _ := newReview("")
 		o.Open = func(context.Context) (records.Reader, func() error, error) {
