@@ -211,7 +211,7 @@ type SessionDetail struct {
 	Checkpoints []Checkpoint     `json:"checkpoints" jsonschema:"The newest, newest first" show:"columns=number summary:40 createdAt"`
 	Units       []Unit           `json:"units" jsonschema:"The newest, newest first" show:"columns=id key:16 title:28 status memoryId"`
 	Context     MemoryContext    `json:"context" jsonschema:"What is known in its atlas now"`
-	History     []HistoryStep    `json:"history" jsonschema:"The newest, newest first" show:"columns=at action userId candidateId unitId eventId:16"`
+	History     []HistoryStep    `json:"history" jsonschema:"The newest, newest first" show:"columns=at action user:12 candidateId unitId eventId:16"`
 	Redactions  []RedactionCount `json:"redactions" jsonschema:"Credentials that its audits report, or the server found in events" show:"columns=rule count"`
 
 	tag string

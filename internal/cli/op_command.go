@@ -204,7 +204,8 @@ func (p *program) callOp(ctx context.Context, printer *output.Printer, caller op
 	printer.ETag = c.ETag
 	if !p.JSON {
 		printer.Names = r.ContainerNames(ctx, o, raw)
-		printer.People, printer.ShowUsers = r.PersonNames(ctx, input, raw), records.ShowsUsers(input)
+		printer.People = r.PersonNames(ctx, input, raw)
+		printer.ShowUsers = !o.Paged || records.ShowsUsers(input)
 	}
 	return raw, nil
 }

@@ -24,7 +24,7 @@ type Printer struct {
 	*console.Console
 	Names     map[loci.ID]string // of atlases and workspaces by id
 	People    map[loci.ID]string // names of authors by id
-	ShowUsers bool               // the records of a list belong to several users
+	ShowUsers bool               // the answer is one record, or its records belong to several users
 	ETag      string             // of the record
 }
 

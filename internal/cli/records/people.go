@@ -18,7 +18,7 @@ const (
 	maxMembers = 500 // of a team
 )
 
-// PersonFields are the fields with the ids of people. In a list, userId has a name in records of all members alone.
+// PersonFields are the fields with the ids of people. In a list, userId has a name where it has records of all members.
 var PersonFields = []string{"archivedBy", "createdBy", "invitedBy", "verifiedBy", "ownerUserId", "userId"}
 
 // An authored record names the people who made it, reviewed it, own it, or invite.
@@ -49,6 +49,9 @@ func (r Reader) PersonNames(ctx context.Context, input, raw []byte) map[loci.ID]
 	wanted := map[loci.ID]map[loci.ID]bool{} // by workspace
 	home := sync.OnceValue(func() loci.ID { return r.workspaceOfInput(ctx, input) })
 	for _, a := range records {
+		if a.workspaceID == "" {
+			a.workspaceID = records[0].workspaceID // a step of a session, a file of a memory
+		}
 		if a.workspaceID == "" {
 			a.workspaceID = home()
 		}
@@ -134,7 +137,7 @@ func authoredRecords(answer []strictjson.Member, raw []byte, users bool) (record
 		if m.IsArray() && json.Unmarshal(m.Value, &list) == nil {
 			before := len(records)
 			for _, item := range list {
-				add(item, users)
+				add(item, users || one)
 			}
 			isList = isList || !one && len(records) > before
 		}

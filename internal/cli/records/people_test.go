@@ -49,6 +49,8 @@ func TestPeopleHaveNamesWhereThereAreSeveral(t *testing.T) {
 		{managed, strings.ReplaceAll(inHome, "createdBy", "userId"), map[loci.ID]string{"ann": "Ann"}},
 		{`{"workspace_id":"` + team + `"}`, agent, map[loci.ID]string{"bob": "Bob"}},
 		{`{"workspace_id":"` + home + `"}`, agent, nil},
+		{"", `],"session":{"userId":"ann","workspaceId":"` + team + `"},"history":[{"userId":"bob"}`,
+			map[loci.ID]string{"ann": "Ann", "bob": "Bob"}},
 		{`{"workspaceId":"` + team + `"}`, `],"workspace":{"archivedBy":"bob"},"other":[`, map[loci.ID]string{"bob": "Bob"}},
 		{"", inHome + `],"createdBy":"ann","workspaceId":"` + home + `","other":[`, map[loci.ID]string{"ann": "Ann"}},
 	} {
