@@ -22,9 +22,9 @@ func (v *testServer) wrap(t *testing.T, script string) {
 	testenv.NoError(t, os.WriteFile(v.bin, []byte("#!/bin/sh\n"+script+"\n"), 0o700))
 }
 
-// TestServerServesManyClientsWithFewDescriptors opens more clients than the
-// process may have file descriptors. A server without a free one closes idle connections, perhaps with a request that is
-// on its way; the client sends one with an Idempotency-Key again. SIGHUP stops the server as SIGTERM does.
+// TestServerServesManyClientsWithFewDescriptors opens more clients than the process may have file descriptors. A server
+// without a free one closes idle connections, perhaps with a request that is on its way; the client sends one with an
+// Idempotency-Key again. SIGHUP stops the server as SIGTERM does.
 func TestServerServesManyClientsWithFewDescriptors(t *testing.T) {
 	t.Parallel()
 	bin := testenv.Program(t)
