@@ -111,7 +111,8 @@ func TestCandidatesAreDecidedOneAfterAnother(t *testing.T) {
 
 	// Several at once: one that was decided before is told.
 	page = s.get("cid", s.post("cid", "/app/approvals/moderate", url.Values{"action": {"compile"},
-		"idempotencyKey": {"a"}, "candidateIds": {string(c.byState["pending"]), string(c.byState["compiled"])}}).Header.Get("Location"))
+		"idempotencyKey": {"a"}, "candidateIds": {string(c.byState["pending"]), string(c.byState["compiled"])},
+	}).Header.Get("Location"))
 	testenv.Contains(t, page.text, "1 could not be decided")
 	testenv.Equal(t, status("pending").Status, loci.CandidateCompiled)
 	none := s.post("cid", "/app/approvals/moderate", url.Values{"action": {"compile"}, "idempotencyKey": {"b"}})
