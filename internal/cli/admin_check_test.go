@@ -64,7 +64,7 @@ func TestOperatorDisablesAndShowsUsers(t *testing.T) {
 	}
 	expectText(t, run(exitOK, "user", "show", email), "\nWORKSPACES\n", "usage.storage.limit-bytes   unlimited\n",
 		"personal")
-	if text := run(exitOK, "user", "show", email, "--json"); !strings.HasPrefix(text, `{"user":{"id":"`) ||
+	if text := run(exitOK, "user", "show", email, "--json"); !strings.HasPrefix(text, `{"ok":true,"user":{"id":"`) ||
 		!strings.Contains(text, `"disabled":true,"plan":"selfhosted"`) || !strings.Contains(text, `"role":"owner"`) {
 		t.Error(text)
 	}
@@ -96,7 +96,7 @@ func TestOperatorDeletesUser(t *testing.T) {
 	run(exitOK, "check")
 	run(exitOK, "user", "create", "--email", "ada@example.org")
 	if text := run(exitOK, "user", "delete", email, "--yes", "--json"); !strings.HasPrefix(text,
-		`{"deleted":{"users":1,`) {
+		`{"ok":true,"deleted":{"users":1,`) {
 		t.Error(text)
 	}
 }

@@ -33,7 +33,7 @@ func TestOperatorListsAndRevokesKeys(t *testing.T) {
 		t.Error(text)
 	}
 	if text := run(exitOK, "key", "list", "--email", "ADA@example.org", "--json"); !strings.HasPrefix(text,
-		`{"keys":[{"id":"`+first) || strings.Contains(text, second) {
+		`{"ok":true,"keys":[{"id":"`+first) || strings.Contains(text, second) {
 		t.Error(text)
 	}
 	expectText(t, run(exitFailure, "key", "list", "--email", "eve@example.org"),
@@ -74,7 +74,7 @@ func TestOperatorListsAndShowsWorkspaces(t *testing.T) {
 	expectText(t, run(exitFailure, "workspace", "show", "personal"), "2 workspace records answer to")
 	expectText(t, run(exitUsage, "workspace", "purge", string(team[28:])), "This would erase")
 	if text := run(exitOK, "workspace", "show", string(team), "--json"); !strings.HasPrefix(text,
-		`{"workspace":{"id":"`+string(team)+`"`) || !strings.Contains(text, `"usedBytes":5`) ||
+		`{"ok":true,"workspace":{"id":"`+string(team)+`"`) || !strings.Contains(text, `"usedBytes":5`) ||
 		strings.Contains(text, "rock") {
 		t.Error(text)
 	}

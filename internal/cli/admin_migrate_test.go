@@ -70,7 +70,7 @@ func TestMigrateUpgradesSchema(t *testing.T) {
 	// No schema precedes the first one: a negative number stands for it.
 	_ = testenv.Must(db.Exec(`PRAGMA user_version = -1`))(t)
 	for range 2 {
-		expectText(t, run(exitOK, "migrate", "--dry-run", "--json"), `{"schema":-1,"newest":`,
+		expectText(t, run(exitOK, "migrate", "--dry-run", "--json"), `{"ok":true,"schema":-1,"newest":`,
 			`"pending":["00001_schema"`, `"migrated":false`)
 	}
 	server := flock.New(filepath.Join(dir, "serve.lock"))

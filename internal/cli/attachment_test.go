@@ -81,6 +81,8 @@ func exerciseAttachments(t *testing.T, d *testTerminal) {
 	d.expectRun(t, exitOK, "ATTACHMENTS\n", "memory", "get", string(m))
 	testenv.Contains(t, d.out.String(), "plan.bin")
 	testenv.Contains(t, d.out.String(), "\n\nThe plan.")
+	testenv.Equal(t, d.completions(t, "attachment get --memory "+string(m)+" "), id[28:]+"\tplan.bin |")
+	testenv.Contains(t, d.completions(t, "attachment get "), "Name the memory of the file first")
 	out := filepath.Join(dir, "out")
 	d.expectRun(t, exitOK, "", "attachment", "get", id[:23], "--memory", string(m), "-o", out)
 	if got, err := os.ReadFile(out); err != nil || !bytes.Equal(got, content) {

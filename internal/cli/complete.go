@@ -8,7 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/cli/complete"
+	"github.com/loci-memory/loci/internal/cli/format"
 	"github.com/loci-memory/loci/internal/cli/records"
 	"github.com/loci-memory/loci/internal/server"
 )
@@ -59,6 +61,34 @@ func (p *program) completeHandwritten(c *cobra.Command) {
 	}
 	_, word, _ := strings.Cut(c.Use, "<")
 	if resource, _, found := strings.Cut(word, "-id>"); found && c.ValidArgsFunction == nil {
-		c.ValidArgsFunction = values.Values(resource)
+		if c.ValidArgsFunction = values.Values(resource); resource == "attachment" {
+			c.ValidArgsFunction = p.completeAttachment
+		}
 	}
+}
+
+// completeAttachment completes the id of a file of the memory that the command names. No list has the files of all.
+func (p *program) completeAttachment(cmd *cobra.Command, _ []string,
+	typed string) (ids []cobra.Completion, _ cobra.ShellCompDirective) {
+	const none = cobra.ShellCompDirectiveNoFileComp
+	memory, _ := cmd.Flags().GetString("memory")
+	if memory == "" {
+		return cobra.AppendActiveHelp(nil, "Name the memory of the file first: --memory ID"), none
+	}
+	r, _, end, err := p.openCompletion(cmd.Context())
+	if err != nil {
+		return nil, none
+	}
+	defer end() //nolint:errcheck // nobody reads the errors of a completion
+	m, _ := records.Do[loci.MemoryDetail](cmd.Context(), r, "memory.get", loci.GetMemory{MemoryID: loci.ID(memory)})
+	for _, a := range m.Attachments {
+		id := string(a.ID)
+		if short := format.ShortID(id, format.MinShortID); strings.HasPrefix(short, typed) {
+			id = short
+		}
+		if strings.HasPrefix(id, typed) {
+			ids = append(ids, cobra.CompletionWithDesc(id, format.StripControl(a.FileName, false)))
+		}
+	}
+	return ids, none
 }

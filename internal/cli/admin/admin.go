@@ -111,9 +111,9 @@ func requiredFlag(cmd *cobra.Command, name, usage string) *string {
 
 func (c commands) printResult(o adminResult) (err error) {
 	if o.shown != nil {
-		err = (&output.Printer{Console: c.Console}).PrintObject(o.shown)
+		err = (&output.Printer{Console: c.Console}).PrintAnswer(o.shown)
 	} else if c.JSON && o.object != nil {
-		err = c.PrintJSON(o.object)
+		err = c.PrintObject(o.object, !o.failed && !o.needsYes)
 	} else if _, err = io.WriteString(c.Out, o.text); err == nil {
 		_, err = io.WriteString(c.Err, o.hint)
 	}

@@ -142,7 +142,7 @@ func (a *adder) add(ctx context.Context, s *Session, file string) (added loci.At
 	defer src.close()
 	progress := a.Console.Progress("MiB  " + clean(src.name))
 	defer progress.Clear()
-	if err := src.measure(ctx, func(n int64) { progress.UpdateBytes(n, src.size) }); err != nil {
+	if err := src.measure(ctx); err != nil {
 		return added, err
 	}
 	up, err := records.Do[loci.Upload](ctx, s.Reader, "attachment.upload", loci.UploadAttachment{

@@ -25,7 +25,11 @@ func (o Options) listCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return o.print(attachmentList{list})
+				err = o.print(attachmentList{list})
+				if width, _ := o.Console.Terminal(o.Console.Out); err == nil && width > 0 && len(list) > 0 {
+					o.Console.PrintNote("A part of an id needs the memory: loci attachment get ID --memory " + args[0])
+				}
+				return err
 			})
 		},
 	}

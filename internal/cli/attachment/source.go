@@ -79,7 +79,7 @@ func (s *source) close() {
 }
 
 // measure reads the file for its size and checksum.
-func (s *source) measure(ctx context.Context, progress func(n int64)) error {
+func (s *source) measure(ctx context.Context) error {
 	info, err := s.file.Stat()
 	if err != nil {
 		return pathError(err)
@@ -89,8 +89,7 @@ func (s *source) measure(ctx context.Context, progress func(n int64)) error {
 			"file", loci.MaxFileSize>>30)
 	}
 	h := sha256.New()
-	r := &meter{Reader: contextio.NewReader(ctx, io.NewSectionReader(s.file, 0, loci.MaxFileSize+1)), moved: progress}
-	n, err := io.Copy(h, r)
+	n, err := io.Copy(h, contextio.NewReader(ctx, io.NewSectionReader(s.file, 0, loci.MaxFileSize+1)))
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()

@@ -2,7 +2,10 @@ package console
 
 import (
 	"bufio"
+	"bytes"
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -109,15 +112,15 @@ func (c *Console) PromptSecret(ctx context.Context, label string) (string, error
 func (c *Console) PrintMessage(text string) {
 	_, colour := c.Terminal(c.Err)
 	const name = "loci:"
-	_, _ = io.WriteString(c.Err, strings.Replace(c.fold(name+" "+text), name, format.Bold(name, colour), 1))
+	_, _ = io.WriteString(c.Err, strings.Replace(c.fold(c.Err, name+" "+text), name, format.Bold(name, colour), 1))
 }
 
 // PrintNote writes to the standard error.
-func (c *Console) PrintNote(text string) { _, _ = io.WriteString(c.Err, c.fold(text)) }
+func (c *Console) PrintNote(text string) { _, _ = io.WriteString(c.Err, c.fold(c.Err, text)) }
 
-// fold breaks the lines of a text that are longer than the terminal of the standard error.
-func (c *Console) fold(text string) string {
-	width, _ := c.Terminal(c.Err)
+// fold breaks the lines of a text that are longer than the terminal w.
+func (c *Console) fold(w io.Writer, text string) string {
+	width, _ := c.Terminal(w)
 	var b strings.Builder
 	for line := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
 		if width > 0 && utf8.RuneCountInString(line) > width {
@@ -151,13 +154,22 @@ func (c *Console) PrintJSON(v any) error {
 	return err
 }
 
-// PrintResult writes v as PrintJSON does with --json, and else a text for people.
+// PrintResult writes v as an object with --json, and else a text for people.
 func (c *Console) PrintResult(v any, text string) error {
 	if c.JSON {
-		return c.PrintJSON(v)
+		return c.PrintObject(v, true)
 	}
-	_, err := io.WriteString(c.Out, text)
+	_, err := io.WriteString(c.Out, c.fold(c.Out, text))
 	return err
+}
+
+// PrintObject writes v as one line of JSON that begins with ok, which v may state itself.
+func (c *Console) PrintObject(v any, ok bool) error {
+	b, err := op.Marshal(v)
+	if err != nil || bytes.HasPrefix(b, []byte(`{"ok":`)) {
+		return cmp.Or(err, c.PrintJSON(v))
+	}
+	return c.PrintJSON(json.RawMessage(fmt.Sprintf(`{"ok":%t,%s`, ok, b[1:])))
 }
 
 // Terminal returns the width of the terminal w, 0 if it is none, and whether it supports colour.

@@ -74,14 +74,6 @@ func (p *Printer) PrintAnswer(v any) error {
 	return p.print(raw, op.NewPresentation(reflect.TypeOf(v)), true)
 }
 
-// PrintObject is PrintAnswer with the JSON of the object alone.
-func (p *Printer) PrintObject(v any) error {
-	if p.JSON {
-		return p.PrintJSON(v)
-	}
-	return p.PrintAnswer(v)
-}
-
 // print prints an answer. withText includes the long text of a record.
 func (p *Printer) print(raw []byte, shown op.Presentation, withText bool) error {
 	if p.JSON {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
 	"github.com/loci-memory/loci/internal/cli/command"
@@ -38,6 +39,13 @@ func (o Options) list(cmd *cobra.Command, f flags) error {
 			format.StripControl(connected(s), false), format.StripControl(o.short(fileOf(s)), false))
 	}
 	w.Flush()
+	if width, _ := o.Console.Terminal(o.Console.Out); width > 0 {
+		lines := strings.SplitAfter(b.String(), "\n")
+		b.Reset()
+		for _, line := range lines {
+			b.WriteString(ansi.Truncate(line, width, "…\n"))
+		}
+	}
 	for _, s := range all {
 		if s.Hooks != nil && s.Hooks.Problem != "" {
 			fmt.Fprintf(&b, "The hooks of %s: %s\n", s.Title, format.StripControl(s.Hooks.Problem, false))
