@@ -85,6 +85,7 @@ type Policy struct {
 	AtlasID      ID              `json:"atlasId,omitzero" jsonschema:"The atlas of its sessions; else as for a memory"`
 	Adapters     AdapterSwitches `json:"adapters"`
 	MinLength    int             `json:"minLength" jsonschema:"Characters of prompt and answer together"`
+	KeepTurns    bool            `json:"keepTurns" jsonschema:"Candidates show the turns that they come from, for 30 days"`
 	ExcludePaths []string        `json:"excludePaths" jsonschema:"Globs of paths whose events are ignored"`
 	CreatedAt    Time            `json:"createdAt,omitzero" jsonschema:"Absent until it was written"`
 	UpdatedAt    Time            `json:"updatedAt,omitzero"`
@@ -112,6 +113,7 @@ type SetPolicy struct {
 	AtlasID      ID              `json:"atlasId,omitzero" id:"atlas" jsonschema:"The atlas of new sessions"`
 	Adapters     AdapterSwitches `json:"adapters,omitzero" jsonschema:"Default: all are on"`
 	MinLength    MinimumLength   `json:"minLength,omitzero" jsonschema:"Fewest characters of prompt and answer"`
+	KeepTurns    bool            `json:"keepTurns,omitzero" jsonschema:"Show candidates with the turns that they come from"`
 	ExcludePaths PathPatterns    `json:"excludePaths,omitzero" jsonschema:"Globs of paths whose events are ignored"`
 }
 

@@ -50,11 +50,22 @@ type Candidate struct {
 	MemoryID      ID                `json:"memoryId,omitzero" jsonschema:"The memory that it became, or that has its content" write:"show"`
 	Replaces      ID                `json:"replaces,omitzero" jsonschema:"The memory that its memory replaces" write:"show"`
 	Similar       []SimilarToMemory `json:"similar" jsonschema:"Active memories with nearly the same content, best first" show:"unless=[]" write:"show"`
+	Turns         *Turns            `json:"turns,omitzero" jsonschema:"Where it comes from, where the policy says keepTurns" show:"-"`
 	CreatedAt     Time              `json:"createdAt"`
 	UpdatedAt     Time              `json:"updatedAt" show:"-"`
 
 	// TitleDerived reports that nobody gave the title. Only the server knows it, for the memory of the candidate.
 	TitleDerived bool `json:"-"`
+}
+
+// MaxTurn is the most characters of a turn that a candidate shows.
+const MaxTurn = 4000
+
+// Turns are the two turns that a candidate comes from, without credentials, each up to 4,000 characters. Of a prompt it
+// is the answer before it.
+type Turns struct {
+	Prompt string `json:"prompt"`
+	Answer string `json:"answer"`
 }
 
 // SimilarToMemory names a memory that is similar to a candidate.

@@ -117,8 +117,8 @@ func TestSetupNamesTheWorkspaceOfHooks(t *testing.T) {
 func TestSetupKeepsThePolicy(t *testing.T) {
 	t.Parallel()
 	d, policies := newPolicyTerminal(t)
-	policies.policy = loci.Policy{Paused: true, Mode: loci.ModeUnits, AtlasID: fakeID, MinLength: 7, CreatedAt: 1,
-		Adapters:     loci.NewAdapterSwitches([]loci.Adapter{"codex", "pi"}),
+	policies.policy = loci.Policy{Paused: true, Mode: loci.ModeUnits, AtlasID: fakeID, MinLength: 7, KeepTurns: true,
+		CreatedAt: 1, Adapters: loci.NewAdapterSwitches([]loci.Adapter{"codex", "pi"}),
 		ExcludePaths: []string{"/secret/**"}}
 	d.expectRun(t, 0, "loci auto set --enabled --adapters-codex\n", "setup", "codex", "--hooks")
 	d.expectRun(t, 0, "loci auto set --enabled\n", "setup", "zed", "--hooks", "--", "agent")
@@ -128,7 +128,7 @@ func TestSetupKeepsThePolicy(t *testing.T) {
 	}
 	in := policies.set[0]
 	if !in.Enabled || !in.Paused || in.Mode != loci.ModeUnits || in.AtlasID != fakeID || in.MinLength != 7 ||
-		!slices.Equal(in.ExcludePaths, loci.PathPatterns{"/secret/**"}) ||
+		!in.KeepTurns || !slices.Equal(in.ExcludePaths, loci.PathPatterns{"/secret/**"}) ||
 		!slices.Equal(in.Adapters.Off(), []loci.Adapter{"pi"}) {
 		t.Errorf("%+v", in)
 	}

@@ -200,7 +200,7 @@ var sessionFixtures = map[string]fixture{
 		args: func(s testScene) args {
 			return args{"workspace_id": s.Team, "enabled": true, "paused": false, "mode": "candidates",
 				"atlasId": s.Atlas(s.t, "Shelf"), "adapters": args{"pi": false}, "minLength": 30,
-				"excludePaths": []any{"secret/**"}}
+				"keepTurns": true, "excludePaths": []any{"secret/**"}}
 		},
 		names: []string{"workspace_id", "atlasId"},
 		refusals: []refusal{

@@ -47,6 +47,17 @@ func newSessions(t *testing.T, d storetest.Database) *sessionPlans {
 	x.managed = x.add(x.eve, x.crew)
 	x.own = x.add(x.ann, x.crew)
 	x.after = page.Key{At: x.own.CreatedAt, ID: x.own.ID}
+	policy := loci.DefaultPolicy()
+	policy.KeepTurns = true
+	if _, err := store.Write(ctx, x.s, x.ann, func(tx *store.Tx) (loci.Policy, error) {
+		w, err := sessiondb.PolicyWorkspace(tx, x.crew)
+		if err != nil {
+			return policy, err
+		}
+		return sessiondb.SetPolicy(w, policy)
+	}); err != nil {
+		t.Fatal(err)
+	}
 	return x
 }
 
@@ -66,7 +77,7 @@ func (x *sessionPlans) add(actor *identity.Actor, workspace loci.ID) loci.Sessio
 			ExternalID: fmt.Sprint("run ", loci.NewID(x.s.Now().Std()))})
 		if err == nil {
 			x.drawn, err = s.AddCandidate(loci.Candidate{Content: "It is blue", Type: loci.TypeFact, Tags: []string{},
-				SourceEventID: "event", Similar: []loci.SimilarToMemory{}}, loci.ActionDrawn)
+				SourceEventID: "event1", Similar: []loci.SimilarToMemory{}}, loci.ActionDrawn)
 		}
 		if err == nil {
 			x.unit, err = s.AddUnit("turn", "Turn")
@@ -167,7 +178,7 @@ func (x *sessionPlans) lookups() map[string]func(*store.Tx) error {
 			return err
 		}
 	}
-	sources := []string{"event"}
+	sources := []string{"event1"}
 	return map[string]func(*store.Tx) error{
 		"external id": external(""), "external id of a workspace": external(x.crew),
 		"source":          handle(func(s *sessiondb.Session) error { _, err := s.CandidatesFrom(sources); return err }),

@@ -93,7 +93,7 @@ func PolicyInput(p loci.Policy) loci.SetPolicy {
 		paths[i] = loci.PathPattern(path)
 	}
 	return loci.SetPolicy{Enabled: p.Enabled, Paused: p.Paused, Mode: p.Mode, AtlasID: p.AtlasID,
-		Adapters: p.Adapters, MinLength: loci.MinimumLength(p.MinLength), ExcludePaths: paths}
+		Adapters: p.Adapters, MinLength: loci.MinimumLength(p.MinLength), KeepTurns: p.KeepTurns, ExcludePaths: paths}
 }
 
 // switchCommand returns the command that switches automatic memory on, with the adapter of the client. It keeps the

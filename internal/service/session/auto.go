@@ -39,6 +39,7 @@ func (s *Service) SetPolicy(ctx context.Context, actor *identity.Actor, in loci.
 func newPolicy(in loci.SetPolicy) (loci.Policy, error) {
 	p := loci.DefaultPolicy()
 	p.Enabled, p.Paused, p.AtlasID, p.MinLength = in.Enabled, in.Paused, in.AtlasID, int(in.MinLength)
+	p.KeepTurns = in.KeepTurns
 	p.Adapters = loci.NewAdapterSwitches(in.Adapters.Off())
 	if in.Mode != "" {
 		p.Mode = in.Mode

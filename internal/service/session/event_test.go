@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
@@ -45,6 +46,45 @@ func TestEventExtractsCandidateOnce(t *testing.T) {
 		if c := send(t, w, s.ID, "3", loci.EventTool, "We decided: everything runs on granite.").Candidate; c != nil {
 			t.Errorf("a tool decides: %+v", c)
 		}
+	})
+}
+
+func TestCandidatesShowTheirTurnsWhereThePolicyKeepsThem(t *testing.T) {
+	t.Parallel()
+	Each(t, Options{}, func(t *testing.T, w *World) {
+		s := automatic(t, w, w.Atlas(t, "Shelf"), loci.SetPolicy{KeepTurns: true})
+		long := strings.Repeat("é", loci.MaxTurn)
+		send(t, w, s.ID, "0", loci.EventResponse, long+"more")
+		prompt := decision + "\n\nI prefer table-driven tests over one function per case."
+		send(t, w, s.ID, "1", loci.EventPrompt, prompt)
+		const answer = "Remember: the staging certificate is renewed by hand."
+		send(t, w, s.ID, "2", loci.EventResponse, answer)
+		capture(t, w, byAnn, s.ID, "captured without an event")
+		shows := func(by Caller, want map[string]loci.Turns) {
+			t.Helper()
+			for _, list := range [][]loci.Candidate{
+				MustCall(t, w, by, service.SessionCandidates, loci.ListCandidates{SessionID: s.ID}).Candidates,
+				MustCall(t, w, by, service.SessionGet, loci.GetSession{SessionID: s.ID}).Candidates,
+			} {
+				got := map[string]loci.Turns{}
+				for _, c := range list {
+					if c.Turns != nil {
+						got[c.SourceEventID] = *c.Turns
+					}
+				}
+				if !maps.Equal(got, want) || len(list) != 4 {
+					t.Errorf("%s is shown %+v in %d candidates", by, got, len(list))
+				}
+			}
+		}
+		before := loci.Turns{Prompt: prompt, Answer: long}
+		all := map[string]loci.Turns{"1": before, "1#2": before, "2": {Prompt: prompt, Answer: answer}}
+		shows(byAnn, all)
+		shows(CallerAdmin, all)
+		MustFail(t, w, CallerMember, service.SessionGet, loci.GetSession{SessionID: s.ID}, loci.CodeNotFound)
+		MustCall(t, w, byAnn, service.AutoSet, loci.SetPolicy{WorkspaceID: w.Team, Enabled: true})
+		shows(byAnn, nil)
+		shows(CallerAdmin, nil)
 	})
 }
 

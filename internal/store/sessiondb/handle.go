@@ -205,7 +205,7 @@ func (v *View) ReadParts(out *loci.SessionDetail, limit int) (err error) {
 	if out.Candidates, err = v.Candidates(limit); err != nil {
 		return err
 	}
-	if err = keepSimilarInReach(v.in, out.Candidates); err != nil {
+	if err = complete(v.in, out.Candidates); err != nil {
 		return err
 	}
 	if out.Checkpoints, err = v.Checkpoints(limit); err != nil {
@@ -219,6 +219,14 @@ func (v *View) ReadParts(out *loci.SessionDetail, limit int) (err error) {
 	}
 	out.Redactions, err = v.Redactions()
 	return err
+}
+
+// complete makes candidates what a read shows.
+func complete(t *scope.Scope, list []loci.Candidate) error {
+	if err := keepSimilarInReach(t, list); err != nil {
+		return err
+	}
+	return addTurns(t, list)
 }
 
 // keepSimilarInReach removes the memories from the candidates that are not active any more.

@@ -166,7 +166,14 @@ func ListCandidates(h scope.Holder, f Filter, p page.Request) (list page.List[lo
 		`JOIN candidates c ON c.row_id = page.row_id JOIN`+sessionsJoinOn(t, "s.row_id = c.session")+`WHERE`+sessionReach+
 		`ORDER BY c.created_at DESC, c.id DESC`, ScanCandidate, l.args...)
 	if err == nil {
-		err = keepSimilarInReach(t, list.Items)
+		err = complete(t, list.Items)
 	}
-	return list, err
+	bounded := page.NewList[loci.Candidate](p)
+	for _, c := range list.Items {
+		if !bounded.Add(c) { // with its turns
+			return bounded, err
+		}
+	}
+	bounded.HasMore = list.HasMore
+	return bounded, err
 }
