@@ -241,7 +241,8 @@ func TestBackupOfEarlierSchemaIsRestored(t *testing.T) {
 	adminRunner(t, dir)(exitOK, "backup", file)
 	expectText(t, runVerify(t, exitOK, file, nil), "schema 3", "no checksums for the rows of agents, ",
 		"these were not checked")
-	expectText(t, adminRunner(t, to)(exitOK, "backup", "restore", file), "schema 3")
+	expectText(t, adminRunner(t, to)(exitOK, "backup", "restore", file), "schema 3",
+		"copy loci.toml of the former data folder to "+to)
 	adminRunner(t, to)(exitOK, "migrate")
 }
 
@@ -319,4 +320,14 @@ func expectRejected(t *testing.T, archive []byte, says string) {
 	expectText(t, runVerify(t, exitFailure, invalid, nil), says)
 	expectText(t, adminRunner(t, to)(exitFailure, "backup", "restore", invalid), says)
 	testenv.EqualSlices(t, names(t, to), []string{"serve.lock"})
+}
+
+// TestMissingDatabaseErrorNamesDatabaseOfDevice names the folder of the local database beside that of a server.
+func TestMissingDatabaseErrorNamesDatabaseOfDevice(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	adminRunner(t, filepath.Join(dir, "local"))(exitOK, "user", "create", "--email", "ada@example.org")
+	expectText(t, adminRunner(t, filepath.Join(dir, "server"))(exitFailure, "backup", filepath.Join(dir, "x.tar")),
+		"there is no database of Loci in "+filepath.Join(dir, "server"), "of the database on this device is "+
+			filepath.Join(dir, "local"))
 }

@@ -35,7 +35,8 @@ func newAdmin(t *testing.T) (dir string, run func(want int, args ...string) stri
 	t.Helper()
 	dir = t.TempDir()
 	run = adminRunner(t, dir)
-	run(exitOK, "user", "create", "--email", "ada@example.org")
+	expectText(t, run(exitOK, "user", "create", "--email", "ada@example.org"),
+		"loci admin user reset --email ada@example.org prints a link")
 	return dir, run
 }
 

@@ -131,6 +131,9 @@ func (p *program) runOp(cmd *cobra.Command, o *op.Op, c *op.Call, inputs [][]byt
 		return err
 	}
 	p.useTarget(t)
+	if o.Has(op.ServerOnly) && o.Access != op.Agent && o.Name != service.FileExchange.Name && t.url == "" {
+		return op.NeedsServer()
+	}
 	if o.Access == op.Agent || c.ActorHeader != "" && t.url != "" {
 		if err := t.checkAgent(); err != nil {
 			return err

@@ -42,8 +42,10 @@ func TestIDPrefixIsExpanded(t *testing.T) {
 func TestIDPrefixErrorNamesMinimumLength(t *testing.T) {
 	t.Parallel()
 	d := newTestTerminal(t)
-	for start, want := range map[string]string{"0189": "at least the first or last 8 characters of it, not by 4",
-		"ABC1234": "not by 7", "nowhere": `No memory has the id "nowhere": loci memory list shows the ids (not_found)`} {
+	for start, want := range map[string]string{
+		"0189":    `at least the first or last 8 characters of it: "0189" is too short`,
+		"ABC1234": `"ABC1234" is too short`,
+		"nowhere": `No memory has the id "nowhere": loci memory list shows the ids (not_found)`} {
 		d.expectRun(t, 1, want, "memory", "get", start)
 	}
 }

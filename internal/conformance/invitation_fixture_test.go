@@ -9,13 +9,15 @@ import (
 // invitationFixtures are the fixtures of invitations.
 var invitationFixtures = map[string]fixture{
 	service.InvitationList.Name: {
-		needs: admin,
-		args:  func(s testScene) args { return inTeam(s) },
-		names: []string{"workspaceId"},
+		server: true,
+		needs:  admin,
+		args:   func(s testScene) args { return inTeam(s) },
+		names:  []string{"workspaceId"},
 		refusals: []refusal{{name: "foreign cursor", code: loci.CodeInvalidQuery,
 			args: withTeam(args{"cursor": foreignCursor})}},
 	},
 	service.InvitationCreate.Name: {
+		server:  true,
 		needs:   admin,
 		accepts: archivedAtlases,
 		args: func(s testScene) args {
@@ -34,6 +36,7 @@ var invitationFixtures = map[string]fixture{
 		},
 	},
 	service.InvitationRevoke.Name: {
+		server:  true,
 		needs:   admin,
 		accepts: archivedContainers,
 		args:    func(s testScene) args { return args{"invitationId": s.guest(), "confirm": true} },
@@ -49,9 +52,10 @@ var invitationFixtures = map[string]fixture{
 			}},
 		},
 	},
-	service.InvitationPending.Name: {needs: accountAccess, args: fixed(args{"limit": 1}),
+	service.InvitationPending.Name: {needs: accountAccess, server: true, args: fixed(args{"limit": 1}),
 		refusals: []refusal{badCursor(nil)}},
 	service.InvitationRespond.Name: {
+		server:  true,
 		needs:   invited,
 		accepts: archivedAtlases,
 		args: func(s testScene) args {

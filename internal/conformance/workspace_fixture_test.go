@@ -55,6 +55,7 @@ var workspaceFixtures = map[string]fixture{
 		},
 	},
 	service.WorkspaceLeave.Name: {
+		server:  true,
 		needs:   member,
 		accepts: archivedContainers,
 		args:    func(s testScene) args { return args{"workspaceId": s.SharedTeam(s.t, s.Fay), "confirm": true} },
@@ -66,6 +67,7 @@ var workspaceFixtures = map[string]fixture{
 		},
 	},
 	service.WorkspaceTransfer.Name: {
+		server:  true,
 		needs:   owner,
 		accepts: archivedAtlases,
 		args: func(s testScene) args {
@@ -83,6 +85,7 @@ var workspaceFixtures = map[string]fixture{
 		},
 	},
 	service.MemberUpdate.Name: {
+		server:  true,
 		needs:   owner,
 		accepts: archivedAtlases,
 		args: func(s testScene) args {
@@ -102,6 +105,7 @@ var workspaceFixtures = map[string]fixture{
 		},
 	},
 	service.MemberRemove.Name: {
+		server:  true,
 		needs:   admin,
 		accepts: archivedContainers,
 		args: func(s testScene) args {

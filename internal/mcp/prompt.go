@@ -134,6 +134,9 @@ func (d *Server) findAtlas(ctx context.Context, x *exchange, wanted string) (loc
 	if wanted == "" || loci.ID(wanted).Valid() {
 		return loci.ID(wanted), nil
 	}
+	if d.AtlasID == "" && d.content.atlasList != nil {
+		return d.recordLists(x.call).ID(ctx, "atlas", loci.ID(wanted))
+	}
 	r, err := resolve.Find("atlas", wanted, d.allAtlases(ctx, x.call))
 	return r.ID, err
 }

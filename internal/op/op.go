@@ -104,7 +104,7 @@ const (
 	MayCreate                     // creates a record or returns one that exists: its output embeds loci.Creation
 	Accepts                       // takes something for later: every answer is 202, that of a repetition too
 	OverQuota                     // allowed over the monthly quota: what ends a credential, or enlarges the plan
-	ServerOnly                    // a database on the own device, without passwords and referrals, refuses it
+	ServerOnly                    // a database on the own device, without passwords and other people, refuses it
 	Idempotent                    // a POST whose repetition has no further effect
 	ChangesPlan                   // its caller may have another plan afterwards: the answer states the quota of that
 )

@@ -123,8 +123,7 @@ func (h *Host) Run(ctx context.Context, o *Op, c *Call, args func() (Args, error
 		return nil, err
 	}
 	if o.Has(ServerOnly) && actor.CredentialKind == identity.CredentialLocal {
-		return nil, loci.Errorf(loci.CodeStateConflict,
-			"A local database has no passwords, sign-ins, grants, tokens, agents and referrals: use a server.")
+		return nil, NeedsServer()
 	}
 	if o.Streams {
 		if err := RefuseStream(h.Closing); err != nil {
@@ -255,4 +254,11 @@ func (c *Call) bindIdempotencyKey(o *Op, actor *identity.Actor, in any) error {
 		EncryptionKey: sha256.Sum256(append([]byte("loci idempotency seal\n"), secret...)),
 	}
 	return nil
+}
+
+// NeedsServer returns the error of an operation with the trait ServerOnly on a database on the own device.
+func NeedsServer() error {
+	return loci.Errorf(loci.CodeStateConflict,
+		"A database on this device has no passwords, sign-ins, grants, tokens, agents, referrals, invitations and "+
+			"other members: name a server with --server or LOCI_URL, or log in to one with loci login URL.")
 }

@@ -53,7 +53,7 @@ func chooseWorkspace(all []loci.Workspace, wanted string) (loci.Workspace, error
 	}
 	r, err := resolve.Find("workspace", wanted, func(yield func(resolve.Record, error) bool) {
 		for _, w := range all {
-			if !yield(resolve.Record{ID: w.ID, Name: w.Name, Status: string(w.Status)}, nil) {
+			if !yield(resolve.Record{ID: w.ID, Name: w.Name, Role: string(w.Role), Status: string(w.Status)}, nil) {
 				return
 			}
 		}

@@ -32,11 +32,12 @@ type Record struct {
 	Task        string  `json:"task"`    // of a session
 	Subject     string  `json:"subject"` // of a message
 	Email       string  `json:"email"`
-	Workspace   string  `json:"workspaceName"` // of an invitation
+	Workspace   string  `json:"workspaceName"` // of an invitation; of an atlas where it was looked up
 	WorkspaceID loci.ID `json:"workspaceId"`
 	AtlasID     loci.ID `json:"atlasId"`
 	SessionID   loci.ID `json:"sessionId"` // of a candidate
 	Kind        string  `json:"kind"`
+	Role        string  `json:"role"` // the caller's in a workspace
 	Status      string  `json:"status"`
 	Client      struct {
 		Name string `json:"name"`

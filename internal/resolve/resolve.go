@@ -135,7 +135,8 @@ func (r Reader) expand(ctx context.Context, resource string, workspaceID loci.ID
 	if finders == nil {
 		return ids, nil
 	}
-	if err := scan(resource, r.All(ctx, resource, workspaceID), finders); err != nil {
+	list := r.withWorkspaces(ctx, r.All(ctx, resource, workspaceID), finders...)
+	if err := scan(resource, list, finders); err != nil {
 		return nil, err
 	}
 	for i, f := range finders {
@@ -180,22 +181,18 @@ func (r Reader) newFinder(resource string, workspaceID loci.ID, text string) (*f
 // Find returns the one record of a resource that a text names. A workspace narrows atlases.
 func (r Reader) Find(ctx context.Context, resource string, workspaceID loci.ID, text string) (Record, error) {
 	f := newFinder(resource, workspaceID, text)
-	found, err := f.find(r.All(ctx, resource, workspaceID))
+	found, err := f.find(r.withWorkspaces(ctx, r.All(ctx, resource, workspaceID), f))
 	return found, r.nameWorkspaces(ctx, f, err)
 }
 
 // nameWorkspaces names the workspaces of records in the error of a text that several have.
 func (r Reader) nameWorkspaces(ctx context.Context, f *finder, err error) error {
-	list := r.Table.Op("workspace.list")
-	if len(f.found) < 2 || f.resource != "atlas" || list == nil {
+	if len(f.found) < 2 || f.resource != "atlas" {
 		return err
 	}
-	names := map[loci.ID]string{}
-	for w, e := range r.List(ctx, list, Unfiltered(list)) {
-		if e != nil {
-			return err
-		}
-		names[w.ID] = w.Name
+	names, e := r.workspaceNames(ctx)
+	if e != nil {
+		return err
 	}
 	for i := range f.found {
 		f.found[i].Workspace = names[f.found[i].WorkspaceID]
@@ -204,9 +201,49 @@ func (r Reader) nameWorkspaces(ctx context.Context, f *finder, err error) error 
 	return err
 }
 
+// withWorkspaces adds the names of their workspaces to atlases if a text can be a path, such as Team/Runbooks.
+func (r Reader) withWorkspaces(ctx context.Context, list iter.Seq2[Record, error],
+	finders ...*finder) iter.Seq2[Record, error] {
+	if !slices.ContainsFunc(finders, func(f *finder) bool {
+		return f.resource == "atlas" && strings.Contains(f.text, "/")
+	}) {
+		return list
+	}
+	return func(yield func(Record, error) bool) {
+		names, err := r.workspaceNames(ctx)
+		if err != nil {
+			yield(Record{}, err)
+			return
+		}
+		for one, err := range list {
+			one.Workspace = names[one.WorkspaceID]
+			if !yield(one, err) {
+				return
+			}
+		}
+	}
+}
+
+// workspaceNames returns the names of the caller's workspaces, if they can be listed.
+func (r Reader) workspaceNames(ctx context.Context) (map[loci.ID]string, error) {
+	names := map[loci.ID]string{}
+	list := r.Table.Op("workspace.list")
+	if list == nil {
+		return names, nil
+	}
+	for w, err := range r.List(ctx, list, Unfiltered(list)) {
+		if err != nil {
+			return nil, err
+		}
+		names[w.ID] = w.Name
+	}
+	return names, nil
+}
+
 // Find returns the one record of a list that a text names: by its id, by a part of at least 8 characters at the
 // beginning or end of it, or, for a workspace, an atlas or an agent, by its name in any letter case. A member is named
-// by the address. An archived record has a name only where no other one has it.
+// by the address. The name in its own letter case goes before others. An archived record has a name only where no other
+// one has it.
 func Find(resource, text string, list iter.Seq2[Record, error]) (Record, error) {
 	return newFinder(resource, "", text).find(list)
 }
@@ -254,8 +291,8 @@ type finder struct {
 	namesAlone     bool // an error shows no texts of other records than named ones
 	isExact        bool // the record with the whole id was found
 
-	found, archived []Record
-	known           []string // names
+	found, folded, archived []Record // in the order in which they count
+	known                   []string // names
 }
 
 func newFinder(resource string, workspaceID loci.ID, text string) *finder {
@@ -281,9 +318,12 @@ func (f *finder) add(r Record) {
 		f.found, f.isExact = []Record{r}, true
 		return
 	case f.byPart && (strings.HasPrefix(id, f.part) || strings.HasSuffix(id, f.part)):
-	case f.byName && strings.EqualFold(nameOf(f.resource, r), f.text):
-		if r.Status == string(loci.ContainerArchived) {
+	case f.byName && strings.EqualFold(nameOf(f.resource, r), f.text), f.isPath(r):
+		switch {
+		case r.Status == string(loci.ContainerArchived):
 			list = &f.archived
+		case nameOf(f.resource, r) != f.text && pathOf(r) != f.text:
+			list = &f.folded
 		}
 	default:
 		return
@@ -293,11 +333,21 @@ func (f *finder) add(r Record) {
 	}
 }
 
+// isPath reports whether the text is the path of an atlas.
+func (f *finder) isPath(r Record) bool {
+	return f.resource == "atlas" && r.Workspace != "" && strings.EqualFold(pathOf(r), f.text)
+}
+
+// pathOf returns the name of an atlas behind that of its workspace, as tables show it.
+func pathOf(r Record) string { return r.Workspace + "/" + r.Name }
+
 // one returns the one record that was found. An error does not repeat a name: the answer to a secret of another tenant
 // must equal that to any other text.
 func (f *finder) one() (Record, error) {
-	if len(f.found) == 0 {
-		f.found = f.archived
+	for _, next := range [][]Record{f.folded, f.archived} {
+		if len(f.found) == 0 {
+			f.found = next
+		}
 	}
 	found := f.found
 	shown := strictjson.Shorten(f.text)
@@ -314,18 +364,45 @@ func (f *finder) one() (Record, error) {
 		return Record{}, loci.Errorf(loci.CodeNotFound, "No %s has an id that begins or ends with %s.", f.resource,
 			shown)
 	}
+	advice := "use the whole id of one"
+	switch f.resource {
+	case "atlas":
+		advice = "use the path or the id of one, or name its workspace too"
+	case "workspace":
+		advice = "use the id of one"
+	}
+	return Record{}, loci.Errorf(loci.CodeInvalidQuery, "%d %s records answer to %q: %s: %s", len(found), f.resource,
+		shown, advice, enumerate(f.describe(found)))
+}
+
+// describe names each of several records.
+func (f *finder) describe(found []Record) []string {
 	lines := make([]string, len(found))
 	for i, r := range found {
-		lines[i] = string(r.ID)
-		if label := r.Label(); label != "" && (f.byName || !f.namesAlone) {
-			lines[i] += fmt.Sprintf(" %q", strictjson.Shorten(label))
-		}
-		if r.Workspace != "" {
-			lines[i] += fmt.Sprintf(" of the workspace %q", strictjson.Shorten(r.Workspace))
+		label := strictjson.Shorten(r.Label())
+		switch {
+		case f.resource == "atlas" && r.Workspace != "":
+			lines[i] = fmt.Sprintf("%q (%s)", strictjson.Shorten(pathOf(r)), shortID(r, found))
+		case f.resource == "workspace" && r.Role != "":
+			lines[i] = fmt.Sprintf("%q (%s, you are %s)", label, shortID(r, found), r.Role)
+		case label != "" && (f.byName || !f.namesAlone):
+			lines[i] = fmt.Sprintf("%s %q", r.ID, label)
+		default:
+			lines[i] = string(r.ID)
 		}
 	}
-	return Record{}, loci.Errorf(loci.CodeInvalidQuery, "%d %s records answer to %q: use the whole id of one: %s",
-		len(found), f.resource, shown, enumerate(lines))
+	return lines
+}
+
+// shortID returns the end of the id of a record that no other one has.
+func shortID(r Record, others []Record) string {
+	id, n := string(r.ID), minPart
+	for n < len(id) && slices.ContainsFunc(others, func(o Record) bool {
+		return o.ID != r.ID && strings.HasSuffix(string(o.ID), id[len(id)-n:])
+	}) {
+		n++
+	}
+	return id[max(0, len(id)-n):]
 }
 
 // tooShort returns the error of a text that is no part of an id.
@@ -336,7 +413,7 @@ func (f *finder) tooShort() error {
 	}
 	given := "" // nothing that could be a part
 	if f.length > 0 {
-		given = fmt.Sprintf(", not by %d", len(f.text))
+		given = fmt.Sprintf(": %q is too short", f.text)
 	}
 	return loci.Errorf(loci.CodeNotFound, "%s %s is named by its id, or by at least the first or last %d characters "+
 		"of it%s", article, f.resource, minPart, given)

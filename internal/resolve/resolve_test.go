@@ -48,6 +48,7 @@ const (
 	agent              = "agt_01a201542c98728a887c000000000003"
 	team, home         = "01a20154-2c99-728a-887c-000000000004", "01a20154-2c99-728a-887c-000000000005"
 	shelf, oldShelf    = "01a20154-2ca0-728a-887c-000000000006", "01a20154-2ca0-728a-887c-000000000007"
+	crew               = "01a20154-2c99-728a-887c-00000000000b"
 	homeShelf, plans   = "01a20154-2ca0-728a-887c-000000000008", "01a20154-2ca0-728a-887c-00000000000a"
 )
 
@@ -57,8 +58,8 @@ var answers = map[string]string{
 	"session.candidates": `{"ok":true,"candidates":[{"id":"` + candidate + `","sessionId":"` + session + `"}]}`,
 	"member.list":        `{"ok":true,"members":[{"userId":"` + session + `","name":"Ada","email":"ada@example.org"}]}`,
 	"agent.list":         `{"ok":true,"agents":[{"id":"` + agent + `","name":"Night Watch"}]}`,
-	"workspace.list": `{"ok":true,"workspaces":[{"id":"` + team + `","name":"Crew"},{"id":"` + home +
-		`","name":"Home"}]}`,
+	"workspace.list": `{"ok":true,"workspaces":[{"id":"` + team + `","name":"Crew","role":"owner"},{"id":"` + home +
+		`","name":"Home"},{"id":"` + crew + `","name":"crew","role":"member"}]}`,
 	"atlas.list": `{"ok":true,"atlases":[{"id":"` + shelf + `","name":"Shelf","workspaceId":"` + team + `"},{"id":"` +
 		oldShelf + `","name":"SHELF","workspaceId":"` + team + `","status":"archived"},{"id":"` + homeShelf +
 		`","name":"shelf","workspaceId":"` + home + `"},{"id":"` + plans + `","name":"Plans","workspaceId":"` + home +
@@ -97,8 +98,8 @@ func TestExpandReplacesPartsAndNames(t *testing.T) {
 		`{"agentId":" night watch "}`:                             `{"agentId":"` + agent + `"}`,
 		`{"sessionIds":["00000009","` + session + `"]}`:           `{"sessionIds":["` + later + `","` + session + `"]}`,
 		`{"sessionIds":["01a20154",5]}`:                           `{"sessionIds":["01a20154",5]}`,
-		`{"workspaceId":"crew"}`:                                  `{"workspaceId":"` + team + `"}`,
-		`{"atlasId":"sHELF","workspaceId":"CREW"}`:                `{"atlasId":"` + shelf + `","workspaceId":"` + team + `"}`,
+		`{"workspaceId":"crew"}`:                                  `{"workspaceId":"` + crew + `"}`,
+		`{"atlasId":"sHELF","workspaceId":"Crew"}`:                `{"atlasId":"` + shelf + `","workspaceId":"` + team + `"}`,
 		`{"atlasId":"plans"}`:                                     `{"atlasId":"` + plans + `"}`,
 		`{"atlasId":"","workspaceId":null}`:                       `{"atlasId":"","workspaceId":null}`,
 		`{"sessionId":"Ship it"}`:                                 `{"sessionId":"Ship it"}`,
@@ -108,8 +109,16 @@ func TestExpandReplacesPartsAndNames(t *testing.T) {
 		`{"agentId":"agt_01a2"}`:                                  `There is no agent of that name or id: there are "Night Watch".`,
 		`{"sessionId":"01a20154-2c96"}`: `2 session records answer to "01a20154-2c96": use the whole id of one: ` +
 			session + `, ` + later,
-		`{"atlasId":"Shelf"}`: `2 atlas records answer to "Shelf": use the whole id of one: ` + shelf +
-			` "Shelf" of the workspace "Crew", ` + homeShelf + ` "shelf" of the workspace "Home"`,
+		`{"workspaceId":"Crew"}`:       `{"workspaceId":"` + team + `"}`,
+		`{"atlasId":"Shelf"}`:          `{"atlasId":"` + shelf + `"}`,
+		`{"atlasId":"home/Shelf"}`:     `{"atlasId":"` + homeShelf + `"}`,
+		`{"atlasId":"Home/plans"}`:     `{"atlasId":"` + plans + `"}`,
+		`{"atlasId":"Crew/Plans"}`:     `There is no atlas of that name or id`,
+		`{"sessionId":"Crew/Session"}`: `{"sessionId":"Crew/Session"}`,
+		`{"workspaceId":"CREW"}`: `2 workspace records answer to "CREW": use the id of one: "Crew" (00000004, ` +
+			`you are owner), "crew" (0000000b, you are member)`,
+		`{"atlasId":"sHELF"}`: `2 atlas records answer to "sHELF": use the path or the id of one, or name its ` +
+			`workspace too: "Crew/Shelf" (00000006), "Home/shelf" (00000008)`,
 	} {
 		r, o, _ := newReader()
 		got, err := r.Expand(t.Context(), o, []byte(input))

@@ -136,10 +136,19 @@ func (s Settings) RequireDatabase(ctx context.Context) error {
 			filepath.Join(s.Data, sqlite.FileName))
 	}
 	if !there {
+		if device := filepath.Join(filepath.Dir(s.Data), "local"); s.DB == "" && fileExists(device, sqlite.FileName) {
+			flag += fmt.Sprintf(" (that of the database on this device is %s)", device)
+		}
 		return loci.Errorf(loci.CodeNotFound, "there is no database of Loci in %s: name %s, or make one with loci "+
 			"admin user create", parent, flag)
 	}
 	return nil
+}
+
+// fileExists reports whether a folder has a file.
+func fileExists(dir, name string) bool {
+	_, err := os.Stat(filepath.Join(dir, name))
+	return err == nil
 }
 
 // An Admin works on the database of a server, whether the server runs or not.

@@ -76,30 +76,35 @@ var (
 	WorkspaceDelete = op.Add(Ops, "workspace.delete", "DELETE /v1/workspaces/{workspaceId}",
 		"Delete a team workspace without atlases.", op.Account, op.ToolFull, (*Service).DeleteWorkspace, op.Destructive)
 	WorkspaceLeave = op.Add(Ops, "workspace.leave", "POST /v1/workspaces/{workspaceId}/leave",
-		"Leave a team workspace.", op.Account, op.ToolStable, (*Service).LeaveWorkspace, op.Destructive, op.Idempotent)
+		"Leave a team workspace.", op.Account, op.ToolStable, (*Service).LeaveWorkspace, op.Destructive, op.Idempotent,
+		op.ServerOnly)
 	WorkspaceTransfer = op.Add(Ops, "workspace.transfer", "POST /v1/workspaces/{workspaceId}/owner-transfer",
 		"Make another member the owner; you become an admin.", op.Account, op.ToolStable,
-		(*Service).TransferWorkspace, op.Destructive, op.Idempotent)
+		(*Service).TransferWorkspace, op.Destructive, op.Idempotent, op.ServerOnly)
 	MemberList = op.Add(Ops, "member.list", "GET /v1/workspaces/{workspaceId}/members",
 		"List the members of a workspace and their roles.", op.Account, op.ToolStable, (*Service).ListMembers)
 
 	MemberUpdate = op.Add(Ops, "member.update", "PATCH /v1/workspaces/{workspaceId}/members/{userId}",
-		"Give a member another role.", op.Account, op.ToolStable, (*Service).UpdateMember)
+		"Give a member another role.", op.Account, op.ToolStable, (*Service).UpdateMember, op.ServerOnly)
 	MemberRemove = op.Add(Ops, "member.remove", "DELETE /v1/workspaces/{workspaceId}/members/{userId}",
-		"Remove a member from a workspace.", op.Account, op.ToolStable, (*Service).RemoveMember, op.Destructive)
+		"Remove a member from a workspace.", op.Account, op.ToolStable, (*Service).RemoveMember, op.Destructive,
+		op.ServerOnly)
 
 	InvitationList = op.Add(Ops, "invitation.list", "GET /v1/workspaces/{workspaceId}/invitations",
-		"List the invitations sent from a workspace.", op.Account, op.ToolStable, (*Service).ListInvitations)
+		"List the invitations sent from a workspace.", op.Account, op.ToolStable, (*Service).ListInvitations,
+		op.ServerOnly)
 	InvitationCreate = op.Add(Ops, "invitation.create", "POST /v1/workspaces/{workspaceId}/invitations",
 		"Invite people into a workspace by e-mail.", op.Account, op.ToolStable, (*Service).CreateInvitations,
-		op.Creates)
+		op.Creates, op.ServerOnly)
 	InvitationPending = op.Add(Ops, "invitation.pending", "GET /v1/workspace-invitations",
-		"List invitations to you that are pending.", op.Account, op.ToolStable, (*Service).ListPendingInvitations)
+		"List invitations to you that are pending.", op.Account, op.ToolStable, (*Service).ListPendingInvitations,
+		op.ServerOnly)
 	InvitationRespond = op.Add(Ops, "invitation.respond", "POST /v1/workspace-invitations/{invitationId}/respond",
-		"Accept or decline an invitation.", op.Account, op.ToolStable, (*Service).RespondInvitation, op.Idempotent)
+		"Accept or decline an invitation.", op.Account, op.ToolStable, (*Service).RespondInvitation, op.Idempotent,
+		op.ServerOnly)
 
 	InvitationRevoke = op.Add(Ops, "invitation.revoke", "DELETE /v1/workspace-invitations/{invitationId}",
-		"Revoke a pending invitation.", op.Account, op.ToolStable, (*Service).RevokeInvitation)
+		"Revoke a pending invitation.", op.Account, op.ToolStable, (*Service).RevokeInvitation, op.ServerOnly)
 
 	AccountStatus = op.Add(Ops, "account.status", "GET /v1/status", "Show plan, usage and quotas.", op.Account,
 		op.ToolStable, (*Service).Status)

@@ -150,9 +150,14 @@ func (c commands) createUser() *cobra.Command {
 			}
 			secret = strings.TrimRight(secret, "\r\n")
 		}
+		hint := ""
+		if !password {
+			hint = "The user has no password, and cannot sign in on pages: loci admin user reset --email " + *email +
+				" prints a link to choose one.\n"
+		}
 		u, err := a.CreateUser(ctx, *email, name, secret)
 		return adminResult{object: map[string]string{"userId": string(u.ID)},
-			text: fmt.Sprintf("Made the user %s with the id %s.\n", u.Email, u.ID)}, err
+			text: fmt.Sprintf("Made the user %s with the id %s.\n", u.Email, u.ID), hint: hint}, err
 	}
 	// the database may not exist before the first start
 	return c.settingsCommand(cmd, func(ctx context.Context, s server.Settings, args []string) (adminResult, error) {

@@ -144,7 +144,8 @@ func (c commands) restoreBackup() *cobra.Command {
 			fmt.Fprintf(&text, "  %s  %s  %s\n", k.ID, format.StripControl(k.Email, false),
 				format.StripControl(k.Name, false))
 		}
-		return adminResult{object: r, text: text.String()}, nil
+		return adminResult{object: r, text: text.String(), hint: "A backup has no settings: copy loci.toml of the " +
+			"former data folder to " + s.Data + ", or set its variables, before the server starts.\n"}, nil
 	})
 }
 
