@@ -193,7 +193,12 @@ func (p *program) checkServer(ctx context.Context, d *doctorReport, t target) {
 		if err != nil {
 			err = loci.Errorf(loci.AsError(err).Code, "%s", p.errorText(oneLineError(err)))
 		}
-		d.addCheck("token", err, "is accepted until "+localTime(t.tokens.ExpiresAt())+", and refreshed by itself")
+		reach := "the workspaces that you chose"
+		if t.reachesAccount {
+			reach = "everything that you may do"
+		}
+		d.addCheck("token", err, "is accepted until "+localTime(t.tokens.ExpiresAt())+", is refreshed by itself, and "+
+			"reaches "+reach)
 	}
 	if err == nil {
 		p.checkMemory(ctx, d, remote{c}, deletesMemories(ctx, health))

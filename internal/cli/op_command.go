@@ -131,7 +131,7 @@ func (p *program) runOp(cmd *cobra.Command, o *op.Op, c *op.Call, inputs [][]byt
 		return err
 	}
 	p.useTarget(t)
-	if o.Has(op.ServerOnly) && o.Access != op.Agent && o.Name != service.FileExchange.Name && t.url == "" {
+	if o.Has(op.ServerOnly) && o.Access != op.Agent && t.url == "" {
 		return op.NeedsServer()
 	}
 	if o.Access == op.Agent || c.ActorHeader != "" && t.url != "" {

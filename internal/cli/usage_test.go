@@ -141,7 +141,7 @@ func TestUnknownCommandSuggestsTheMeaning(t *testing.T) {
 		"memori": "memory", "memory rm x": "delete", "memory new": "create", "memory serach x": "search",
 		"memory edti": "edit", "atlas add": "create", "atlas rm x": "delete", "workspaces": "workspace",
 		"whoami": "loci account me", "config": "doctor", "lgoin": "login", "verson": "version",
-		"invite":    "loci invitation create",
+		"invite": "loci invitation create", "export": "loci memory list --all --json",
 		"admin usr": "user", "create": "loci memory create", "get x": "loci memory get", "update": "loci memory update",
 	} {
 		d.expectRun(t, exitUsage, "did you mean \""+want+"\"?", strings.Fields(word)...)

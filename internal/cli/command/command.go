@@ -78,7 +78,8 @@ var synonyms = map[string]string{
 	"whoami": "account me", "me": "account me", "auth": "login", "signin": "login", "signout": "logout",
 	"status": "doctor", "config": "doctor", "info": "doctor", "upgrade": "version", "start": "serve", "run": "serve",
 	"server": "serve", "install": "setup", "init": "setup", "connect": "setup", "sync": "push", "upload": "push",
-	"download": "pull", "team": "workspace", "invite": "invitation create", "file": "attachment", "users": "member",
+	"download": "pull", "export": "memory list --all --json",
+	"team": "workspace", "invite": "invitation create", "file": "attachment", "users": "member",
 }
 
 // RejectUnknown rejects an unknown command, and suggests the one of that meaning, or else the nearest one. Without a
@@ -95,8 +96,9 @@ func RejectUnknown(c *cobra.Command, args []string) error {
 	for _, path := range []string{word, synonyms[word]} {
 		for _, resource := range []string{"", "memory "} {
 			if sub, rest, err := c.Find(strings.Fields(resource + path)); near == "" && path != "" && err == nil &&
-				sub != c && len(rest) == 0 && sub.IsAvailableCommand() {
+				sub != c && (len(rest) == 0 || rest[0][0] == '-') && sub.IsAvailableCommand() {
 				near = strings.TrimPrefix(sub.CommandPath(), c.CommandPath()+" ")
+				near = strings.Join(append([]string{near}, rest...), " ")
 			}
 		}
 	}
