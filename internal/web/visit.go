@@ -174,7 +174,7 @@ func (v *Visit) refuse(o *op.Op, err error) error {
 		v.FieldErrors[field] = e.Message
 	case e.Code == loci.CodeInvalidQuery || e.Code == loci.CodeSecretDetected:
 		for _, f := range o.Fields() {
-			if strings.HasPrefix(e.Message, f.Name+" ") {
+			if strings.HasPrefix(e.Message, f.Name+" ") || strings.HasPrefix(e.Message, f.Name+"[") {
 				v.FieldErrors[f.Name] = sentence(e.Message)
 				err = &loci.Error{Code: e.Code, Message: sentence(e.Message), Err: e}
 			}

@@ -20,7 +20,10 @@ const (
 	sessionPath = "/app/sessions"
 )
 
-const candidatePath = queuePath + "/{sessionId}/{candidateId}"
+const (
+	candidatePath = queuePath + "/{sessionId}/{candidateId}"
+	oneSession    = sessionPath + "/{sessionId}"
+)
 
 // queueParams are the fields of the address of the queue. The last two tell what was just decided.
 var queueParams = []string{"scope", "workspace_id", "cursor", "candidate", "last", "failed"}
@@ -41,6 +44,23 @@ var Pages = web.Group(files,
 	web.Page{Path: candidatePath + "/edit", Template: "candidate", Title: "Candidate", Place: queuePath,
 		Params: []string{"keep"}, Op: "session.edit", FormOnly: true, MaxForm: maxForm, Read: readCandidate,
 		Args: editArgs, Done: edited},
+
+	web.Page{Path: sessionPath, Template: "sessions", Title: "Sessions", Place: sessionPath, Params: sessionParams,
+		Reads: []string{"session.list", "workspace.list", "member.list"}, Read: readSessions},
+	web.Page{Path: oneSession, Template: "session", Title: "Session", Place: sessionPath, Reads: candidateReads,
+		Read: readSession, Notices: sessionNotices},
+	web.Page{Path: oneSession + "/archive", Template: "session", Title: "Session", Place: sessionPath,
+		Op: "session.archive", FormOnly: true, Read: readSession, Done: web.Back("archived")},
+	web.Page{Path: oneSession + "/restore", Template: "session", Title: "Session", Place: sessionPath,
+		Op: "session.archive", FormOnly: true, Read: readSession, Args: restoreArgs, Done: web.Back("restored")},
+	web.Page{Path: oneSession + "/revert", Template: "session", Title: "Session", Place: sessionPath,
+		Op: "session.revert", FormOnly: true, Read: readSession, Done: web.Back("back")},
+
+	web.Page{Path: "/app/automatic", Template: "automatic", Title: "Automatic memory", Place: "/app/automatic",
+		Params: []string{"workspace_id"}, Reads: []string{"auto.get", "workspace.list", "atlas.list"}, Op: "auto.set",
+		Read: readAutomatic, Resubmit: unchanged, Args: policyArgs, Done: policySet, Notices: policyNotices},
+	web.Page{Path: "/app/automatic/pause", Template: "automatic", Title: "Automatic memory", Place: "/app/automatic",
+		Op: "auto.set", FormOnly: true, Read: readAutomatic, Args: policyArgs, Done: policySet},
 )
 
 // maxForm is the most bytes of a form with the text of a candidate, each byte of which may take three.
@@ -53,6 +73,18 @@ var notices = map[string]string{
 	"back":      "Taken back. A dismissed one waits again; the memory of a kept one is archived.",
 	"saved":     "Saved. It still waits.",
 	"failed":    "None of them could be decided: somebody else did, or their session is archived.",
+}
+
+var sessionNotices = map[string]string{
+	"archived": "Archived. Its candidates cannot be decided until you restore it.",
+	"restored": "Restored.",
+	"back":     "Taken back: the memory of this session is archived.",
+}
+
+var policyNotices = map[string]string{
+	"saved":   "Saved. It holds from the next event on.",
+	"paused":  "Paused. Nothing is noticed until you go on.",
+	"resumed": "It goes on.",
 }
 
 // names are the names of members by their ids.

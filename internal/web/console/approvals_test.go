@@ -55,6 +55,14 @@ func (s *site) scene(p *conformance.Person) (c scene) {
 func (s *site) approvalVisits() []visit {
 	s.t.Helper()
 	c := s.scene(s.Cid)
+	must(s.t, s.Service.AddCheckpoint, s.Cid,
+		loci.AddCheckpoint{SessionID: c.session, Summary: "It is `<b>half</b>` done"})
+	unit := must(s.t, s.Service.OpenUnit, s.Cid,
+		loci.OpenUnit{SessionID: c.session, Key: "u", Title: "Rope<b>"}).Unit.ID
+	must(s.t, s.Service.FinalizeUnit, s.Cid,
+		loci.FinalizeUnit{SessionID: c.session, UnitID: unit, Content: "Rope."})
+	must(s.t, s.Service.RecordAudit, s.Cid, loci.RecordAudit{SessionID: c.session, EventID: "e", Adapter: "claude",
+		Rules: []loci.RedactionCount{{Rule: "github-pat", Count: 2}}, Total: 2})
 	s.scene(s.Ann)
 	archived := s.scene(s.Cid)
 	must(s.t, s.Service.ArchiveSession, s.Cid, loci.ArchiveSession{SessionID: archived.session})
@@ -72,6 +80,14 @@ func (s *site) approvalVisits() []visit {
 		{s.path(c, "dismissed"), []string{"Take back"}, false},
 		{s.path(c, "reverted"), []string{"Keep", "Taken back"}, false},
 		{s.path(archived, "pending"), []string{"Archived"}, false},
+		{"/app/sessions", []string{"Claude Code", "2 of 5 candidates wait"}, true},
+		{"/app/sessions?scope=managed&include=archived", []string{"Archived"}, true},
+		{"/app/sessions?status=finalized", []string{"Nothing fits"}, true},
+		{"/app/sessions/" + string(c.session), []string{"Move <b>seat</b> holds", "Waits", "Kept", "Dismissed",
+			"Taken back", "dismissed “<bdi>It is dismissed", "<bdi>cid", "It is <code><b>half</b></code> done",
+			"Take back its memory", "Rope<b>", "github-pat"}, false},
+		{"/app/sessions/" + string(archived.session), []string{"Archived", "Restore"}, false},
+		{"/app/automatic", []string{"Nothing was set", "Claude Code"}, true},
 	}
 }
 
@@ -115,7 +131,8 @@ func TestCandidatesAreDecidedOneAfterAnother(t *testing.T) {
 	}).Header.Get("Location"))
 	testenv.Contains(t, page.text, "1 could not be decided")
 	testenv.Equal(t, status("pending").Status, loci.CandidateCompiled)
-	none := s.post("cid", "/app/approvals/moderate", url.Values{"action": {"compile"}, "idempotencyKey": {"b"}})
+	none := s.post("cid", "/app/approvals/moderate",
+		url.Values{"action": {"compile"}, "idempotencyKey": {"b"}})
 	testenv.Equal(t, none.StatusCode, 400)
 	testenv.Contains(t, none.text, "Mark the candidates first.")
 
@@ -156,4 +173,46 @@ func (r result) form(t *testing.T, action string) form {
 	}
 	t.Fatalf("no form %s: %v", action, r.forms)
 	return form{}
+}
+
+func TestPolicyKeepsWhatWasTyped(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	atlas := s.Atlas(t, "Front")
+	path := "/app/automatic?workspace_id=" + string(s.Team)
+	typed := s.get("cid", path).form(t, "/app/automatic").fields
+	typed.Set("mode", "candidates")
+	typed.Set("minLength", "80")
+	typed.Set("atlasId", string(atlas))
+	typed.Set("excludePaths", "**/payroll/**\r\n\r\n src/{a,b}/[a-\r\n")
+	typed.Del("codex")
+	refused := s.post("cid", "/app/automatic", typed)
+	testenv.Equal(t, refused.StatusCode, 400)
+	for _, text := range []string{"Line 2 is no valid glob", "**/payroll/**\nsrc/{a,b}/[a-", `value="80"`,
+		`name="codex" value="true"><`, `name="enabled" value="true" checked`, `" selected>Front<`} {
+		testenv.Contains(t, refused.text, text)
+	}
+	typed.Set("excludePaths", "**/payroll/**\nsrc/{a,b}/*")
+	saved := s.get("cid", s.post("cid", "/app/automatic", typed).Header.Get("Location"))
+	testenv.Contains(t, saved.text, "Agents propose, you decide")
+	policy := func() loci.Policy {
+		t.Helper()
+		return must(t, s.Service.GetPolicy, s.Cid, loci.GetPolicy{WorkspaceID: s.Team}).Policy
+	}
+	p := policy()
+	testenv.EqualSlices(t, p.ExcludePaths, []string{"**/payroll/**", "src/{a,b}/*"})
+	testenv.EqualSlices(t, p.Adapters.Off(), []loci.Adapter{"codex"})
+	testenv.Equal(t, p.AtlasID, atlas)
+
+	typed.Del("enabled")
+	stale := s.post("cid", "/app/automatic", typed)
+	testenv.Equal(t, stale.StatusCode, 412)
+	testenv.Contains(t, stale.text, "in another window")
+	testenv.Equal(t, policy().Enabled, true)
+
+	pause := saved.form(t, "/app/automatic/pause").fields
+	testenv.Contains(t, s.get("cid", s.post("cid", "/app/automatic/pause", pause).Header.Get("Location")).text, "Go on")
+	testenv.Equal(t, policy().Paused && policy().MinLength == 80, true)
+	testenv.Equal(t, s.get("eve", path).StatusCode, 404)
+	testenv.Equal(t, s.post("eve", "/app/automatic", typed).StatusCode, 404)
 }
