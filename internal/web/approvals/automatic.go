@@ -56,6 +56,7 @@ func readAutomatic(v *web.Visit) error {
 	if v.Form.Has("mode") {
 		a.Enabled, a.Mode, a.AtlasID = v.Form.Has("enabled"), loci.PolicyMode(v.Form.Get("mode")),
 			loci.ID(v.Form.Get("atlasId"))
+		a.KeepTurns = v.Form.Has("keepTurns")
 		a.Length, a.Paths = v.Form.Get("minLength"), strings.Join(lines(v), "\n")
 		isOn = func(x loci.Adapter) bool { return v.Form.Has(string(x)) }
 	}
@@ -130,7 +131,7 @@ func policyArgs(v *web.Visit, args *op.Args) {
 			switches[string(x)] = v.Form.Has(string(x))
 		}
 		policy["enabled"], policy["mode"], policy["adapters"] = v.Form.Has("enabled"), v.Form.Get("mode"), switches
-		policy["excludePaths"] = lines(v)
+		policy["excludePaths"], policy["keepTurns"] = lines(v), v.Form.Has("keepTurns")
 		for _, name := range []string{"atlasId", "minLength"} {
 			if delete(policy, name); v.Form.Get(name) != "" {
 				args.Params = append(args.Params, op.Param{Name: name, Value: v.Form.Get(name)})

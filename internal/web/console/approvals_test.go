@@ -203,6 +203,7 @@ func TestPolicyKeepsWhatWasTyped(t *testing.T) {
 	testenv.EqualSlices(t, p.ExcludePaths, []string{"**/payroll/**", "src/{a,b}/*"})
 	testenv.EqualSlices(t, p.Adapters.Off(), []loci.Adapter{"codex"})
 	testenv.Equal(t, p.AtlasID, atlas)
+	testenv.Equal(t, p.KeepTurns, true)
 
 	typed.Del("enabled")
 	stale := s.post("cid", "/app/automatic", typed)
