@@ -109,6 +109,21 @@ func TestScanPrefersSpecificRules(t *testing.T) {
 	}
 }
 
+// The values are random; words between name and value are prose.
+func TestScanFindsPasswordsInProse(t *testing.T) {
+	t.Parallel()
+	const value = "Nnz5k" + "Pq8rT2w"
+	for _, before := range []string{"wifi password of the office is ", "The password for Joe is: ", "my password ",
+		"user app password ", "Das Passwort für den Drucker ist ", "Das WLAN-Passwort lautet ",
+		"passphrase of the backup is "} {
+		testenv.Equal(t, scanRules(before+value+"."), "generic-password@1:"+value, before)
+	}
+	for _, text := range []string{"password\n" + value, "the pass " + value, "password of the office, " + value,
+		"the password that one two three four five six is " + value} {
+		testenv.Equal(t, scanRules(text), "", text)
+	}
+}
+
 func TestScanTreatsEscapesAsBoundaries(t *testing.T) {
 	t.Parallel()
 	token := "LTAI" + secrettest.RandomString(rand.New(rand.NewPCG(2, 1)), "0123456789abcdefghijklmnopqrstuvwxyz", 20)

@@ -1,6 +1,9 @@
 package secret
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // An assignedValue is the value that a text assigns to a name. It may contain any printable ASCII byte: between quotes
 // up to the closing quote, otherwise up to white space.
@@ -15,7 +18,7 @@ const maxBlanks = 12
 
 // valueAfter returns the value that a text assigns to the name that ends at i; ok is false without one. Besides the
 // assignment signs it reads environ["NAME"] = "value", define('NAME', 'value'), <name>value</name>, --name value, NAME
-// 'value', and "the name is value".
+// 'value', and prose: "the name is value", "the name of the office is value", "password value".
 func valueAfter(text string, i int) (v assignedValue, ok bool) {
 	at, quotedName := skipNameQuote(text, i)
 	sign := skipBlanks(text, at)
@@ -36,11 +39,40 @@ func valueAfter(text string, i int) (v assignedValue, ok bool) {
 		return v, ok && v.quoted && isArgument(text, i)
 	case sign == i:
 		return assignedValue{}, false
-	case hasPrefixFold(text, sign, "is ") || hasPrefixFold(text, sign, "is: "):
-		return readValue(text, skipBlanks(text, sign+strings.IndexByte(text[sign:], ' ')))
+	}
+	if from := skipCopula(text, sign); from > 0 {
+		return readValue(text, from)
 	}
 	v, ok = readValue(text, sign)
-	return v, ok && (v.quoted || isOption(text, i))
+	isSpoken := sign == i+1 && text[i] == ' ' && endsWithAny(text[:i], spokenNames)
+	return v, ok && (v.quoted || isOption(text, i) || isSpoken)
+}
+
+// spokenNames are the names whose value follows them in prose without a sign.
+var spokenNames = []string{"password", "passphrase", "passwort", "passwd"}
+
+// copulas are the words that give a name its value in prose.
+var copulas = []string{"is", "ist", "lautet"}
+
+// skipCopula returns the start of the value behind a copula and a few words before it, as in "of the office is", or 0.
+func skipCopula(text string, i int) int {
+	const mostWords, mostLetters = 6, 20
+	for range mostWords {
+		to := i
+		limit := min(len(text), i+mostLetters)
+		for to < limit && (classes[text[to]]&alpha != 0 || text[to] >= 0x80) {
+			to++
+		}
+		behind := strings.TrimPrefix(text[to:], ":")
+		if strings.HasPrefix(behind, " ") && slices.Contains(copulas, strings.ToLower(text[i:to])) {
+			return skipBlanks(text, len(text)-len(behind))
+		}
+		if to == i || !strings.HasPrefix(text[to:], " ") {
+			return 0
+		}
+		i = to + 1
+	}
+	return 0
 }
 
 // nameStart returns the start of the name that ends at i.
