@@ -235,9 +235,9 @@ type CreateMemory struct {
 	AtlasID     ID          `json:"atlasId,omitzero" id:"atlas" jsonschema:"Default: by keywords, else the Inbox"`
 	Title       Title       `json:"title,omitzero" jsonschema:"Default: from the text"`
 	Type        MemoryType  `json:"type,omitzero" jsonschema:"Default: note"`
-	Tags        Tags        `json:"tags,omitzero" jsonschema:"Labels"`
-	Source      *Source     `json:"source,omitzero" jsonschema:"Origin"`
-	OnDuplicate OnDuplicate `json:"onDuplicate,omitzero" jsonschema:"return: the equal memory; version: change that of this source"`
+	Tags        Tags        `json:"tags,omitzero" jsonschema:"Only labels"`
+	Source      *Source     `json:"source,omitzero" jsonschema:"Only its origin"`
+	OnDuplicate OnDuplicate `json:"onDuplicate,omitzero" jsonschema:"return: the equal memory; version: change that of source.uri"`
 	Secrets     OnSecret    `json:"secrets,omitzero" jsonschema:"redact: replace credentials"`
 }
 
@@ -257,7 +257,7 @@ type MemoryFilter struct {
 	AtlasID     ID           `json:"atlas_id,omitzero" id:"atlas" jsonschema:"Only these"`
 	WorkspaceID ID           `json:"workspace_id,omitzero" id:"workspace" jsonschema:"Only these"`
 	Type        []MemoryType `json:"type,omitzero" jsonschema:"Only these"`
-	Tags        Tags         `json:"tags,omitzero" jsonschema:"Only those with all of these"`
+	Tags        Tags         `json:"tags,omitzero" jsonschema:"All of these"`
 	Include     []Include    `json:"include,omitzero" jsonschema:"Only active ones without it"`
 	Since       Moment       `json:"since,omitzero"`
 	Until       Moment       `json:"until,omitzero"`
@@ -280,6 +280,9 @@ func (f MemoryFilter) At(now Time) (MemoryFilter, error) {
 func (f MemoryFilter) Period(now Time) (since, until Time, err error) {
 	if since, err = f.Since.At(now, "since"); err == nil {
 		until, err = f.Until.At(now, "until")
+	}
+	if err == nil && until != 0 && since > until {
+		err = Errorf(CodeInvalidQuery, "since must not be after until: since is the earlier time")
 	}
 	return since, until, err
 }

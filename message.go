@@ -80,7 +80,7 @@ type InboxMessage struct {
 // SendMessage is the input of agent.send.
 type SendMessage struct {
 	WorkspaceID ID          `json:"workspaceId,omitzero" id:"workspace" jsonschema:"Default: that of replyTo, or your personal one"`
-	ToAgentID   ID          `json:"toAgentId,omitzero" id:"agent" jsonschema:"The recipient; none for a broadcast"`
+	ToAgentID   ID          `json:"toAgentId,omitzero" id:"agent" jsonschema:"The recipient; default: the sender of replyTo; none for a broadcast"`
 	Broadcast   bool        `json:"broadcast,omitzero" jsonschema:"To all agents of the workspace's members: either this or toAgentId"`
 	Subject     Subject     `json:"subject,omitzero" jsonschema:"What it is about"`
 	Content     MessageText `json:"content"`

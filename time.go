@@ -63,7 +63,7 @@ type Moment string
 
 // Rule bounds the length of a Moment.
 func (Moment) Rule() Rule {
-	return Rule{MinLength: 1, MaxLength: 40, Description: "Date, time, 7d"}
+	return Rule{MinLength: 1, MaxLength: 40, Description: "Created: date, time, 7d"}
 }
 
 // ages are the units of an age.

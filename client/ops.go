@@ -89,14 +89,14 @@ func (c *Client) MemoryVerify(ctx context.Context, in loci.VerifyMemory, options
 
 // MemorySupersede calls memory.supersede, POST /v1/memories/{memoryId}/supersede.
 //
-// Replace an outdated memory with another.
+// Replace an outdated memory by another.
 func (c *Client) MemorySupersede(ctx context.Context, in loci.SupersedeMemory, options ...CallOption) (loci.OneMemory, error) {
 	return do[loci.OneMemory](ctx, c, "POST /v1/memories/{memoryId}/supersede", in, options)
 }
 
 // MemoryArchive calls memory.archive, POST /v1/memories/{memoryId}/archive.
 //
-// Archive a memory: lists and searches omit it.
+// Archive a memory: lists and search omit it.
 func (c *Client) MemoryArchive(ctx context.Context, in loci.ArchiveMemory, options ...CallOption) (loci.OneMemory, error) {
 	return do[loci.OneMemory](ctx, c, "POST /v1/memories/{memoryId}/archive", in, options)
 }
@@ -560,7 +560,7 @@ func (c *Client) AttachmentDelete(ctx context.Context, in loci.DeleteAttachments
 
 // SessionStart calls session.start, POST /v1/sessions.
 //
-// Start a session for a task, and read what is known.
+// Start a session that records the work on a task, and read what is known.
 func (c *Client) SessionStart(ctx context.Context, in loci.StartSession, options ...CallOption) (loci.StartedSession, error) {
 	return do[loci.StartedSession](ctx, c, "POST /v1/sessions", in, options)
 }
@@ -624,7 +624,7 @@ func (c *Client) SessionGet(ctx context.Context, in loci.GetSession, options ...
 
 // SessionCapture calls session.capture, POST /v1/sessions/{sessionId}/candidates.
 //
-// Propose a memory. A person decides.
+// Propose a memory in a session. Finalizing the session stores it, unless it is dismissed.
 func (c *Client) SessionCapture(ctx context.Context, in loci.CaptureCandidate, options ...CallOption) (loci.CapturedCandidate, error) {
 	return do[loci.CapturedCandidate](ctx, c, "POST /v1/sessions/{sessionId}/candidates", in, options)
 }

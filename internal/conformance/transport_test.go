@@ -561,3 +561,26 @@ func TestToolsReadSynonymsOfIDs(t *testing.T) {
 		}
 	}
 }
+
+// TestToolsNameTheKindOfUnknownRecords says the same of an id that is unknown, deleted or none at all.
+func TestToolsNameTheKindOfUnknownRecords(t *testing.T) {
+	t.Parallel()
+	h := newTestServer(t, conformance.New(t, conformance.OpenSQLite, conformance.Options{}))
+	s := testScene{h.World, t}
+	_, deleted := s.newMemory()
+	viaREST(h, service.MemoryDelete.Op, h.Call(conformance.CallerOwner), args{"memoryId": deleted})
+	unknown := loci.NewID(s.Clock.Now())
+	for _, id := range []loci.ID{unknown, deleted, "The title of a memory"} {
+		for o, want := range map[*op.Op]string{
+			service.MemoryGet.Op: "There is no such memory within your reach: give its id, as in the answer of " +
+				"memory_list or memory_search.",
+			service.SessionGet.Op: "There is no such session within your reach: give its id, as in the answer of " +
+				"session_list.",
+		} {
+			for _, via := range []func(*testServer, *op.Op, *op.Call, args) answer{viaTool, viaStdio} {
+				a := via(h, o, h.Call(conformance.CallerOwner), args{strings.Split(o.ToolName(), "_")[0] + "Id": id})
+				testenv.Equal(t, a.object["message"].(string), want, o.Name, id)
+			}
+		}
+	}
+}

@@ -82,7 +82,7 @@ func (d *Server) runTool(ctx context.Context, t *tool, c *op.Call, args []byte) 
 	}
 	raw, err := d.Caller.Call(ctx, t.op, c, op.Args{JSON: args})
 	if err != nil {
-		return nil, err
+		return nil, d.recordLists(c).ExplainNotFound(t.op, args, err)
 	}
 	if t.readsText {
 		return readPart(raw, part, t.shown)
@@ -204,6 +204,12 @@ func (t *tool) choose(args []byte) (chosen *tool, rest []byte, err error) {
 	}
 	switch strings.ToLower(strings.TrimSpace(s)) {
 	case "true":
+		for _, f := range t.op.Fields() {
+			if given, _ := removeMember(rest, f.Name); given != nil && t.other.InputSchema.Properties[f.Name] == nil {
+				return nil, nil, loci.Errorf(loci.CodeInvalidQuery, "%s does not apply where %s is true: leave it out",
+					f.Name, t.otherArgument)
+			}
+		}
 		return t.other, rest, nil
 	case "false", "null", "":
 		return t, rest, nil

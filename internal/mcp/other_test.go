@@ -88,6 +88,8 @@ func TestInboxToolListsSentMessages(t *testing.T) {
 			t.Errorf("%s is no error", args)
 		}
 	}
+	testenv.Equal(t, s.call(t, `{"sent":"true","status":"unread"}`).Message,
+		"status does not apply where sent is true: leave it out", "status of sent messages")
 }
 
 // A list ends with no message lost, even where the receipts of one have no room.

@@ -30,7 +30,14 @@ type tool struct {
 // otherOps are the operations that a tool runs in place of its own: by an argument, and not by a tool of their own, for
 // whose size all clients would pay.
 var otherOps = map[string]struct{ argument, op, description string }{
-	"agent.inbox": {"sent", "agent.sent", "true: those that you sent, with receipts"},
+	"agent.inbox": {"sent", "agent.sent", "true: those that you sent, with receipts, without status"},
+}
+
+// choices tell tools apart that a model might confuse. They are of the full set alone.
+var choices = map[string]string{
+	"session.start":   "Just to read, call memory_context.",
+	"session.capture": "To store at once, call memory_create.",
+	"memory.delete":   "memory_archive hides a memory, memory_supersede replaces it.",
 }
 
 // A toolInfo is a tool as clients list it.
@@ -109,7 +116,8 @@ func (t *tool) description() string {
 	for i := range names {
 		names[i] += " (" + meanings[i] + ")"
 	}
-	return strings.TrimSuffix(t.op.Summary+" "+strings.Join(names, ", "), " ")
+	summary := strings.TrimSpace(t.op.Summary + " " + choices[t.op.Name])
+	return strings.TrimSuffix(summary+" "+strings.Join(names, ", "), " ")
 }
 
 // fieldDescription returns the description of a field within a sentence.

@@ -71,7 +71,7 @@ func TestToolsDescribeOperations(t *testing.T) {
 			`"readOnlyHint":true,"title":"Memory search"}`,
 		`"type":{"type":"string","enum":["fact","decision","preference","task","architecture","note"]}`,
 		`"limit":{"type":"integer"}`,
-		"newest first. since/until (date, time, 7d), cursor (last nextCursor)",
+		"newest first. tags (all of these), since/until (created: date, time, 7d), cursor (last nextCursor)",
 	} {
 		if !bytes.Contains(out, []byte(want)) {
 			t.Errorf("no %s in %s", want, out)
@@ -96,7 +96,7 @@ func noop[In, Out any](emptyService, context.Context, *identity.Actor, In) (out 
 // TestCoreToolsetFitsMaxListBytes measures the core set with inputs as large as those of the real operations.
 func TestCoreToolsetFitsMaxListBytes(t *testing.T) {
 	t.Parallel()
-	const line = "Do one thing with a memory, in few words."
+	const line = "Do one thing with a memory, briefly."
 	table := &op.Table{}
 	op.Add(table, "memory.create", "POST /create", line, op.Account, op.ToolCore,
 		noop[loci.CreateMemory, loci.CreatedMemory], op.MayCreate)

@@ -357,6 +357,9 @@ func (f *finder) one() (Record, error) {
 	case len(found) == 0 && ListedAs(f.resource) == "member":
 		return Record{}, loci.Errorf(loci.CodeNotFound, "There is no member of that address or id: there are %s.",
 			enumerate(f.known))
+	case len(found) == 0 && f.resource == "agent":
+		return Record{}, loci.Errorf(loci.CodeNotFound, "There is no agent of that name or id: there are %s. An agent "+
+			"is here from its first call on, and only in the workspaces that you share.", enumerate(f.known))
 	case len(found) == 0 && f.byName:
 		return Record{}, loci.Errorf(loci.CodeNotFound, "There is no %s of that name or id: there are %s.",
 			f.resource, enumerate(f.known))

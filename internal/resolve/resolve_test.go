@@ -106,7 +106,7 @@ func TestExpandReplacesPartsAndNames(t *testing.T) {
 		`{"workspaceId":"` + strings.Repeat("x", maxText+1) + `"`: `{"workspaceId":"xxx`,
 		`{"sessionId":"01a20155"}`:                                "No session has an id that begins or ends with 01a20155",
 		`{"sessionId":"01a2015"}`:                                 "at least the first or last 8 characters",
-		`{"agentId":"agt_01a2"}`:                                  `There is no agent of that name or id: there are "Night Watch".`,
+		`{"agentId":"agt_01a2"}`:                                  `There is no agent of that name or id: there are "Night Watch". An agent is here from its first`,
 		`{"sessionId":"01a20154-2c96"}`: `2 session records answer to "01a20154-2c96": use the whole id of one: ` +
 			session + `, ` + later,
 		`{"workspaceId":"Crew"}`:       `{"workspaceId":"` + team + `"}`,

@@ -26,10 +26,10 @@ var (
 	MemoryVerify = op.Add(Ops, "memory.verify", "POST /v1/memories/{memoryId}/verify",
 		"Record a review of a memory.", op.Account, op.ToolCore, (*Service).VerifyMemory, op.IfMatch)
 	MemorySupersede = op.Add(Ops, "memory.supersede", "POST /v1/memories/{memoryId}/supersede",
-		"Replace an outdated memory with another.", op.Account, op.ToolCore, (*Service).SupersedeMemory,
+		"Replace an outdated memory by another.", op.Account, op.ToolCore, (*Service).SupersedeMemory,
 		op.IfMatch, op.Idempotent)
 	MemoryArchive = op.Add(Ops, "memory.archive", "POST /v1/memories/{memoryId}/archive",
-		"Archive a memory: lists and searches omit it.", op.Account, op.ToolCore, (*Service).ArchiveMemory,
+		"Archive a memory: lists and search omit it.", op.Account, op.ToolCore, (*Service).ArchiveMemory,
 		op.IfMatch, op.Idempotent)
 	MemoryRestore = op.Add(Ops, "memory.restore", "POST /v1/memories/{memoryId}/restore",
 		"Restore an archived or superseded memory.", op.Account, op.ToolCore, (*Service).RestoreMemory,
@@ -174,8 +174,8 @@ var (
 		op.Destructive)
 
 	SessionStart = op.Add(Ops, "session.start", "POST /v1/sessions",
-		"Start a session for a task, and read what is known.", op.Account, op.ToolFull, (*Service).StartSession,
-		op.MayCreate)
+		"Start a session that records the work on a task, and read what is known.", op.Account, op.ToolFull,
+		(*Service).StartSession, op.MayCreate)
 	SessionList = op.Add(Ops, "session.list", "GET /v1/sessions", "List sessions, newest first.", op.Account,
 		op.ToolFull, (*Service).ListSessions)
 	SessionBulk = op.Add(Ops, "session.bulk", "POST /v1/sessions/bulk", "Archive, restore or delete sessions.",
@@ -187,7 +187,8 @@ var (
 	SessionGet = op.Add(Ops, "session.get", "GET /v1/sessions/{sessionId}",
 		"Read a session with its parts and what is known.", op.Account, op.ToolFull, (*Service).GetSession)
 	SessionCapture = op.Add(Ops, "session.capture", "POST /v1/sessions/{sessionId}/candidates",
-		"Propose a memory. A person decides.", op.Account, op.ToolFull, (*Service).CaptureCandidate, op.MayCreate)
+		"Propose a memory in a session. Finalizing the session stores it, unless it is dismissed.", op.Account,
+		op.ToolFull, (*Service).CaptureCandidate, op.MayCreate)
 	SessionCheckpoint = op.Add(Ops, "session.checkpoint", "POST /v1/sessions/{sessionId}/checkpoints",
 		"Note the progress of a session.", op.Account, op.ToolFull, (*Service).AddCheckpoint, op.Creates)
 	SessionFinalize = op.Add(Ops, "session.finalize", "POST /v1/sessions/{sessionId}/finalize",

@@ -215,12 +215,15 @@ func (s *spec) completeEnum(_ *cobra.Command, _ []string, typed string) ([]strin
 
 // usageTexts are the descriptions of fields for people, where those for models are too short.
 var usageTexts = map[string]string{
-	"Last nextCursor": "The cursor that the page before has printed",
-	"These too":       "Show those as well",
-	"Only these":      "Leave others out",
-	"0 to 1":          "How sure it is",
-	"Date, time, 7d":  "A date, a time, or an age such as 7d; dates are those of your time zone",
-	"Date or time":    "A date or a time, in your time zone unless it names another",
+	"Last nextCursor":         "The cursor that the page before has printed",
+	"These too":               "Show those as well",
+	"Only these":              "Leave others out",
+	"0 to 1":                  "How sure it is",
+	"All of these":            "Only those with all of these",
+	"Only labels":             "Labels",
+	"Only its origin":         "Origin",
+	"Created: date, time, 7d": "Creation as a date, a time, or an age such as 7d; dates are those of your time zone",
+	"Date or time":            "A date or a time, in your time zone unless it names another",
 }
 
 // usage describes the flag on the help page as a phrase. Values and names keep

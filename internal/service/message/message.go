@@ -16,8 +16,9 @@ import (
 // SendMessage sends a message of the actor's agent to an agent, or to all agents of a workspace.
 func (s *Service) SendMessage(ctx context.Context, actor *identity.Actor,
 	in loci.SendMessage) (loci.SentMessage, error) {
-	if in.Broadcast == (in.ToAgentID != "") {
-		return loci.SentMessage{}, loci.Errorf(loci.CodeInvalidQuery, "send either toAgentId or broadcast: true")
+	if answers := in.ReplyTo != "" && !in.Broadcast; in.Broadcast == (in.ToAgentID != "") && !answers {
+		return loci.SentMessage{}, loci.Errorf(loci.CodeInvalidQuery,
+			"send either toAgentId or broadcast: true, or replyTo alone to answer its sender")
 	}
 	sent := loci.Message{To: in.ToAgentID, Broadcast: in.Broadcast, Subject: string(in.Subject),
 		Content: string(in.Content), ReplyTo: in.ReplyTo}
@@ -43,6 +44,12 @@ func (s *Service) SendMessage(ctx context.Context, actor *identity.Actor,
 				return out, err
 			}
 			m.ThreadID = parent.ThreadID
+			if m.To == "" && !m.Broadcast {
+				m.To = parent.From.AgentID
+			}
+			if in.ToAgentID == "" && m.To == actor.AgentID {
+				return out, loci.Errorf(loci.CodeInvalidQuery, "replyTo names your own message: name a toAgentId too")
+			}
 		}
 		recipients, err := room.Recipients(m.To)
 		if loci.Is(err, loci.CodeNotFound) && in.WorkspaceID == "" && in.ReplyTo == "" {

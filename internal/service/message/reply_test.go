@@ -29,6 +29,15 @@ func TestReplyIsInTheWorkspaceOfItsMessage(t *testing.T) {
 		if out.Message.WorkspaceID != crew || out.Message.ThreadID != first.ID {
 			t.Errorf("the reply is %+v", out.Message)
 		}
+		alone := testenv.Must(s.SendMessage(t.Context(), his, loci.SendMessage{ReplyTo: first.ID, Content: "alone"}))(t)
+		if alone.Message.To != hers.AgentID || alone.Message.ThreadID != first.ID || len(alone.Recipients) != 1 {
+			t.Errorf("a reply without a recipient is %+v", alone)
+		}
+		for what, in := range map[string]loci.SendMessage{"to oneself": {ReplyTo: first.ID, Content: "x"},
+			"to nobody": {Content: "x"}, "to all and one": {ToAgentID: his.AgentID, Broadcast: true, Content: "x"},
+			"to all and one as a reply": {ToAgentID: his.AgentID, Broadcast: true, ReplyTo: first.ID, Content: "x"}} {
+			Expect(t, what, testenv.ErrorOf(s.SendMessage(t.Context(), hers, in)), loci.CodeInvalidQuery)
+		}
 		Expect(t, "a reply to a message of another agent", testenv.ErrorOf(s.SendMessage(t.Context(), other,
 			loci.SendMessage{ReplyTo: first.ID, ToAgentID: hers.AgentID, Content: "not received"})), loci.CodeNotFound)
 		_, err := s.SendMessage(t.Context(), hers, loci.SendMessage{ToAgentID: his.AgentID, Content: "no workspace"})
