@@ -118,7 +118,7 @@ func change(ctx context.Context, c *console.Console, name, before, path string, 
 	case err != nil:
 		return "", err
 	case strings.TrimSpace(after) == "":
-		return "", errors.New("The text is empty: nothing was changed") //nolint:staticcheck // for people
+		return "", errors.New("the text is empty: nothing was changed")
 	case after == before:
 		_, err = fmt.Fprintln(c.Err, "Nothing was changed.")
 		return before, err
@@ -152,7 +152,7 @@ func runEditor(ctx context.Context, c *console.Console, path string) error {
 	}
 	exit, ended := errors.AsType[*exec.ExitError](err)
 	if ended && exit.ExitCode() < 126 { // a shell found no program
-		return fmt.Errorf("The editor ended with status %d: nothing was changed", //nolint:staticcheck // for people
+		return fmt.Errorf("the editor ended with status %d: nothing was changed",
 			exit.ExitCode())
 	}
 	if err != nil {
