@@ -242,8 +242,7 @@ func (r Reader) workspaceNames(ctx context.Context) (map[loci.ID]string, error) 
 
 // Find returns the one record of a list that a text names: by its id, by a part of at least 8 characters at the
 // beginning or end of it, or, for a workspace, an atlas or an agent, by its name in any letter case. A member is named
-// by the address. The name in its own letter case goes before others. An archived record has a name only where no other
-// one has it.
+// by the address. An archived record has a name only where no other one has it.
 func Find(resource, text string, list iter.Seq2[Record, error]) (Record, error) {
 	return newFinder(resource, "", text).find(list)
 }
@@ -291,8 +290,8 @@ type finder struct {
 	namesAlone     bool // an error shows no texts of other records than named ones
 	isExact        bool // the record with the whole id was found
 
-	found, folded, archived []Record // in the order in which they count
-	known                   []string // names
+	found, archived []Record
+	known           []string // names
 }
 
 func newFinder(resource string, workspaceID loci.ID, text string) *finder {
@@ -319,11 +318,8 @@ func (f *finder) add(r Record) {
 		return
 	case f.byPart && (strings.HasPrefix(id, f.part) || strings.HasSuffix(id, f.part)):
 	case f.byName && strings.EqualFold(nameOf(f.resource, r), f.text), f.isPath(r):
-		switch {
-		case r.Status == string(loci.ContainerArchived):
+		if r.Status == string(loci.ContainerArchived) {
 			list = &f.archived
-		case nameOf(f.resource, r) != f.text && pathOf(r) != f.text:
-			list = &f.folded
 		}
 	default:
 		return
@@ -344,10 +340,8 @@ func pathOf(r Record) string { return r.Workspace + "/" + r.Name }
 // one returns the one record that was found. An error does not repeat a name: the answer to a secret of another tenant
 // must equal that to any other text.
 func (f *finder) one() (Record, error) {
-	for _, next := range [][]Record{f.folded, f.archived} {
-		if len(f.found) == 0 {
-			f.found = next
-		}
+	if len(f.found) == 0 {
+		f.found = f.archived
 	}
 	found := f.found
 	shown := strictjson.Shorten(f.text)
@@ -385,9 +379,9 @@ func (f *finder) describe(found []Record) []string {
 		label := strictjson.Shorten(r.Label())
 		switch {
 		case f.resource == "atlas" && r.Workspace != "":
-			lines[i] = fmt.Sprintf("%q (%s)", strictjson.Shorten(pathOf(r)), shortID(r, found))
+			lines[i] = fmt.Sprintf("%q (%s)", strictjson.Shorten(pathOf(r)), r.ID)
 		case f.resource == "workspace" && r.Role != "":
-			lines[i] = fmt.Sprintf("%q (%s, you are %s)", label, shortID(r, found), r.Role)
+			lines[i] = fmt.Sprintf("%q (%s, you are %s)", label, r.ID, r.Role)
 		case label != "" && (f.byName || !f.namesAlone):
 			lines[i] = fmt.Sprintf("%s %q", r.ID, label)
 		default:
@@ -395,17 +389,6 @@ func (f *finder) describe(found []Record) []string {
 		}
 	}
 	return lines
-}
-
-// shortID returns the end of the id of a record that no other one has.
-func shortID(r Record, others []Record) string {
-	id, n := string(r.ID), minPart
-	for n < len(id) && slices.ContainsFunc(others, func(o Record) bool {
-		return o.ID != r.ID && strings.HasSuffix(string(o.ID), id[len(id)-n:])
-	}) {
-		n++
-	}
-	return id[max(0, len(id)-n):]
 }
 
 // tooShort returns the error of a text that is no part of an id.

@@ -98,8 +98,7 @@ func TestExpandReplacesPartsAndNames(t *testing.T) {
 		`{"agentId":" night watch "}`:                             `{"agentId":"` + agent + `"}`,
 		`{"sessionIds":["00000009","` + session + `"]}`:           `{"sessionIds":["` + later + `","` + session + `"]}`,
 		`{"sessionIds":["01a20154",5]}`:                           `{"sessionIds":["01a20154",5]}`,
-		`{"workspaceId":"crew"}`:                                  `{"workspaceId":"` + crew + `"}`,
-		`{"atlasId":"sHELF","workspaceId":"Crew"}`:                `{"atlasId":"` + shelf + `","workspaceId":"` + team + `"}`,
+		`{"atlasId":"sHELF","workspaceId":"` + team + `"}`:        `{"atlasId":"` + shelf + `","workspaceId":"` + team + `"}`,
 		`{"atlasId":"plans"}`:                                     `{"atlasId":"` + plans + `"}`,
 		`{"atlasId":"","workspaceId":null}`:                       `{"atlasId":"","workspaceId":null}`,
 		`{"sessionId":"Ship it"}`:                                 `{"sessionId":"Ship it"}`,
@@ -109,16 +108,15 @@ func TestExpandReplacesPartsAndNames(t *testing.T) {
 		`{"agentId":"agt_01a2"}`:                                  `There is no agent of that name or id: there are "Night Watch". An agent is here from its first`,
 		`{"sessionId":"01a20154-2c96"}`: `2 session records answer to "01a20154-2c96": use the whole id of one: ` +
 			session + `, ` + later,
-		`{"workspaceId":"Crew"}`:       `{"workspaceId":"` + team + `"}`,
-		`{"atlasId":"Shelf"}`:          `{"atlasId":"` + shelf + `"}`,
+		`{"workspaceId":"home"}`:       `{"workspaceId":"` + home + `"}`,
 		`{"atlasId":"home/Shelf"}`:     `{"atlasId":"` + homeShelf + `"}`,
 		`{"atlasId":"Home/plans"}`:     `{"atlasId":"` + plans + `"}`,
 		`{"atlasId":"Crew/Plans"}`:     `There is no atlas of that name or id`,
 		`{"sessionId":"Crew/Session"}`: `{"sessionId":"Crew/Session"}`,
-		`{"workspaceId":"CREW"}`: `2 workspace records answer to "CREW": use the id of one: "Crew" (00000004, ` +
-			`you are owner), "crew" (0000000b, you are member)`,
-		`{"atlasId":"sHELF"}`: `2 atlas records answer to "sHELF": use the path or the id of one, or name its ` +
-			`workspace too: "Crew/Shelf" (00000006), "Home/shelf" (00000008)`,
+		`{"workspaceId":"Crew"}`: `2 workspace records answer to "Crew": use the id of one: "Crew" (` + team + `, ` +
+			`you are owner), "crew" (` + crew + `, you are member)`,
+		`{"atlasId":"Shelf"}`: `2 atlas records answer to "Shelf": use the path or the id of one, or name its ` +
+			`workspace too: "Crew/Shelf" (` + shelf + `), "Home/shelf" (` + homeShelf + `)`,
 	} {
 		r, o, _ := newReader()
 		got, err := r.Expand(t.Context(), o, []byte(input))
