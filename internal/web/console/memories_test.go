@@ -20,7 +20,8 @@ func (s *site) memoryVisits() []visit {
 	memory := string(s.Memory(s.t, atlas, hostile, "tag\"><b>"))
 	archived := string(s.Memory(s.t, atlas, "Seat holds live in Redis."))
 	must(s.t, s.Service.ArchiveMemory, s.Ann, loci.ArchiveMemory{MemoryID: loci.ID(archived)})
-	old, replacement := s.Memory(s.t, atlas, "We used cron."), s.Memory(s.t, atlas, "We use timers of systemd.")
+	old := s.Memory(s.t, atlas, "We used cron.")
+	replacement := s.Memory(s.t, atlas, "We use timers of systemd.\nThe journal has their logs.")
 	must(s.t, s.Service.SupersedeMemory, s.Ann, loci.SupersedeMemory{MemoryID: old, ReplacementMemoryID: replacement})
 	evidence := loci.Evidence("Read <b>the code")
 	must(s.t, s.Service.VerifyMemory, s.Ann, loci.VerifyMemory{MemoryID: replacement, Evidence: &evidence})
@@ -30,7 +31,7 @@ func (s *site) memoryVisits() []visit {
 	team := "workspace_id=" + string(s.Team)
 	return []visit{
 		{"/app", []string{"Newest memories", "Waiting for you"}, true},
-		{"/app?query=timers", []string{"memory fits", "Says “timers”", "<mark>timers</mark>", "Verified"}, true},
+		{"/app?query=timers", []string{"memory found", "Says “timers”", "<mark>timers</mark>", "Verified"}, true},
 		{"/app?query=zzzz&type=task", []string{"Nothing fits"}, true},
 		{"/app?query=Redis&include=archived&" + team, []string{"Archived", "Back<b>end", "ann"}, false},
 		{"/app?type=task", []string{"Nothing fits"}, true},

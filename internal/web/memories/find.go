@@ -121,7 +121,15 @@ func (f *find) follow(v *web.Visit, cursor string) {
 	}
 }
 
+// add adds a hit. Its snippet is left out where it is the title alone.
 func (f *find) add(m loci.Memory, people names, places map[loci.ID]string, snippet []part, why string) {
+	var text strings.Builder
+	for _, p := range snippet {
+		text.WriteString(p.Text)
+	}
+	if text.String() == m.Title {
+		snippet = nil
+	}
 	f.Hits = append(f.Hits, hit{Memory: m, Kind: typeWords[m.Type], Author: people.Of(m.CreatedBy),
 		Workspace: places[m.WorkspaceID], Atlas: places[m.AtlasID], Snippet: snippet, Why: why})
 }
