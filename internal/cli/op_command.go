@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -157,14 +156,7 @@ func (p *program) runOp(cmd *cobra.Command, o *op.Op, c *op.Call, inputs [][]byt
 	if p.contentOnly {
 		return printer.PrintText(o, raw)
 	}
-	if err := printer.Print(o, raw); err != nil {
-		return err
-	}
-	if o.Name == service.InvitationCreate.Name && bytes.Contains(raw, []byte(`"invitations":[]`)) {
-		p.PrintMessage("nobody was invited")
-		return command.ErrReported
-	}
-	return nil
+	return printer.Print(o, raw)
 }
 
 // callOp expands ids, runs the operation, and reads the names for the printer. The answers to several inputs are

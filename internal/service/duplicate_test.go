@@ -72,6 +72,8 @@ func TestOnlyActiveMemoriesOfAtlasAreDuplicates(t *testing.T) {
 		sourced := in
 		sourced.OnDuplicate, sourced.Source = loci.OnDuplicateVersion, &loci.Source{Name: "log", URI: "/1"}
 		duplicate("of a source that is new", string(third), sourced)
+		sourced.Source = &loci.Source{Name: "log"}
+		duplicate("of no address", string(third), sourced)
 		in.AtlasID = other
 		duplicate("in another atlas", "", in)
 		in.AtlasID, in.WorkspaceID = "", w.NewTeam(t, w.Ann)
@@ -114,17 +116,6 @@ func TestDuplicateIgnoresWhiteSpaceAtEndsAndUnicodeForm(t *testing.T) {
 			in.AtlasID = w.Atlas(t, "Another")
 			in.Content = loci.Content(others[0])
 			testenv.Equal(t, create(t, w, in).Memory.DuplicateOf, "", "in another atlas")
-		}
-	})
-}
-
-func TestCreateRefusesVersionWithoutSource(t *testing.T) {
-	t.Parallel()
-	Each(t, Options{}, func(t *testing.T, w *World) {
-		for _, source := range []*loci.Source{nil, {}, {Name: "log"}} {
-			Expect(t, "a version without a source", Try(t, w, CallerOwner, service.MemoryCreate, loci.CreateMemory{
-				Content: "a version of nothing", Source: source, OnDuplicate: loci.OnDuplicateVersion}),
-				loci.CodeInvalidQuery)
 		}
 	})
 }

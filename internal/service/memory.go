@@ -22,10 +22,6 @@ import (
 // CreateMemory stores a memory in the requested atlas, or in the one whose routing keywords match.
 func (s *Service) CreateMemory(ctx context.Context, actor *identity.Actor,
 	in loci.CreateMemory) (loci.CreatedMemory, error) {
-	if in.OnDuplicate == loci.OnDuplicateVersion && (in.Source == nil || in.Source.URI == "") {
-		return loci.CreatedMemory{}, loci.Errorf(loci.CodeInvalidQuery, `onDuplicate: "version" needs source.uri, by `+
-			`which the memory is found again; use "return" to compare texts`)
-	}
 	m := newMemory(in)
 	var entry memorydb.IndexEntry
 	// Prepared before the transaction, because other writers wait for it.

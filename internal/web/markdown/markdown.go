@@ -22,7 +22,15 @@ const (
 	maxBytes    = 256 << 10
 	maxDepth    = 60   // marks of quotes and lists at the beginning of a line
 	maxBrackets = 8192 // that may begin a link: each looks for its end
+
+	// Sums over the blocks between empty lines.
+	maxCells = 1 << 16 // of tables: each row has as many as the widest
+	maxPairs = 1 << 26 // squares of the marks of emphasis in a block: each looks for its partner in all before it
+	maxScans = 1 << 26 // bytes that the marks of code in a block look through for their end
 )
+
+// maxOutput bounds the HTML of a text of n bytes. A quotation mark takes six; a reference repeats its address.
+func maxOutput(n int) int { return 8*n + 1<<20 }
 
 // converter is GitHub Flavored Markdown without HTML: the parsers of blocks and marks are the default ones but for it.
 var converter = goldmark.New(
@@ -60,11 +68,63 @@ var finish = strings.NewReplacer("<a href=", `<a rel="noopener nofollow" href=`,
 
 // HTML renders a text. Its headings begin below that of the page.
 func HTML(text string) template.HTML {
-	var b bytes.Buffer
-	if len(text) > maxBytes || tooDeep(text) || converter.Convert([]byte(text), &b) != nil {
+	b := boundedBuffer{most: maxOutput(len(text))}
+	if len(text) > maxBytes || tooDeep(text) || tooCostly(text) || converter.Convert([]byte(text), &b) != nil {
 		return template.HTML(`<pre tabindex="0">` + template.HTMLEscapeString(text) + "</pre>")
 	}
 	return template.HTML(finish.Replace(string(policy.SanitizeBytes(b.Bytes()))))
+}
+
+// A boundedBuffer refuses to grow beyond a size.
+type boundedBuffer struct {
+	bytes.Buffer
+	most int
+}
+
+// Write appends to the buffer, or returns an error.
+func (b *boundedBuffer) Write(p []byte) (int, error) {
+	if b.Len()+len(p) > b.most {
+		return 0, bytes.ErrTooLarge
+	}
+	return b.Buffer.Write(p)
+}
+
+// tooCostly reports whether the parser needs much more time or memory for a text than people's texts do.
+func tooCostly(text string) bool {
+	var cells, pairs, scans, longest int
+	var lines, columns, marks, ticks, size int // of the block
+	end := func() {
+		if columns > 1 {
+			cells += lines * columns
+		}
+		pairs += marks * marks
+		scans += ticks * size
+		lines, columns, marks, ticks, size = 0, 0, 0, 0, 0
+	}
+	for line := range strings.Lines(text) {
+		if strings.TrimSpace(line) == "" {
+			end()
+			continue
+		}
+		lines++
+		size += len(line)
+		longest = max(longest, len(line))
+		columns = max(columns, strings.Count(line, "|")+1)
+		before := byte(0)
+		for i := range len(line) {
+			c := line[i]
+			switch {
+			case c == '|' && before == '\\', strings.IndexByte("*_~", c) >= 0 && c != before:
+				marks++
+			case c == '`' && c != before:
+				ticks++
+			}
+			before = c
+		}
+	}
+	end()
+	links := strings.Count(text, "[") * longest // each may have the address of a reference
+	return cells > maxCells || pairs > maxPairs || scans > maxScans || links > maxScans
 }
 
 // tooDeep reports whether a text nests deeper than people write, which costs the square of its length.

@@ -35,6 +35,32 @@ func TestTextsAreRendered(t *testing.T) {
 	}
 }
 
+// Texts that cost the square of their length, or much memory, are shown as they are. What people write is not.
+func TestCostlyTextsAreNotParsed(t *testing.T) {
+	t.Parallel()
+	table := strings.Repeat("a|", 20) + "\n" + strings.Repeat("-|", 20) + "\n" + strings.Repeat("b|\n", 2000)
+	for name, text := range map[string]string{
+		"cells of short rows": strings.Repeat("a|", 4095) + "a\n" + strings.Repeat("-|", 4095) + "-\n" +
+			strings.Repeat("a\n", 8000),
+		"a long reference": "[a]: http://" + strings.Repeat("b", 200_000) + "\n\n" + strings.Repeat("[a] ", 8000),
+		"a reference in the next line": "[a]:\nhttp://" + strings.Repeat("b", 200_000) + "\n\n" +
+			strings.Repeat("[a] ", 8000),
+		"emphasis without an end": strings.Repeat("_a ", 43_000) + strings.Repeat("a* ", 43_000),
+		"escaped pipes":           strings.Repeat("`\\|` ", 50_000),
+		"code without an end":     strings.Repeat(strings.Repeat("`", 400)+"a", 600),
+	} {
+		if got := string(HTML(text)); !strings.HasPrefix(got, "<pre") {
+			t.Errorf("%s: %d bytes become %d", name, len(text), len(got))
+		}
+	}
+	for name, text := range map[string]string{"a table": table, "snake case": strings.Repeat("a_b_c is here. ", 2000),
+		"links": strings.Repeat("See [the page](https://a.example/b).\n", 3000)} {
+		if got := string(HTML(text)); strings.HasPrefix(got, "<pre") {
+			t.Errorf("%s: %d bytes are not rendered", name, len(text))
+		}
+	}
+}
+
 // elements are those that a rendered text may hold, with their attributes.
 var elements = map[string][]string{"a": {"href", "rel"}, "ol": {"start"}, "th": {"align"}, "td": {"align"},
 	"pre": {"tabindex"}, "div": {"class", "tabindex", "role", "aria-label"}, "html": nil, "head": nil, "body": nil,

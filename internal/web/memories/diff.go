@@ -25,16 +25,21 @@ func differences(before, after string) (all []change) {
 	for tail < min(len(a), len(b))-head && a[len(a)-1-tail] == b[len(b)-1-tail] {
 		tail++
 	}
+	var run []string
+	end := func() {
+		if len(run) > 0 {
+			all[len(all)-1].Text, run = strings.Join(run, ""), nil
+		}
+	}
 	add := func(kind string, lines ...string) {
-		text := strings.Join(lines, "")
-		if text == "" {
+		if len(lines) == 0 {
 			return
 		}
-		if n := len(all); n > 0 && all[n-1].Kind == kind {
-			all[n-1].Text += text
-			return
+		if len(all) == 0 || all[len(all)-1].Kind != kind {
+			end()
+			all = append(all, change{Kind: kind})
 		}
-		all = append(all, change{kind, text})
+		run = append(run, lines...)
 	}
 	add("", a[:head]...)
 	from, to := a[head:len(a)-tail], b[head:len(b)-tail]
@@ -45,6 +50,7 @@ func differences(before, after string) (all []change) {
 		compare(from, to, add)
 	}
 	add("", a[len(a)-tail:]...)
+	end()
 	return all
 }
 
