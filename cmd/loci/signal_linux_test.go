@@ -23,8 +23,8 @@ func (v *testServer) wrap(t *testing.T, script string) {
 }
 
 // TestServerServesManyClientsWithFewDescriptors opens more clients than the process may have file descriptors. A server
-// without a free one closes connections that wait, perhaps with a request that is on its way: clients send it again with
-// its Idempotency-Key. SIGHUP stops the server as SIGTERM does.
+// without a free one closes connections that wait, perhaps with a request that is on its way: clients send it again
+// with its Idempotency-Key. SIGHUP stops the server as SIGTERM does.
 func TestServerServesManyClientsWithFewDescriptors(t *testing.T) {
 	t.Parallel()
 	bin := testenv.Program(t)

@@ -228,7 +228,8 @@ func (p *program) callEach(ctx context.Context, caller op.Caller, o *op.Op, c *o
 			continue
 		}
 		_, err := caller.Call(ctx, o, &part, op.Args{JSON: input})
-		if ended = ctx.Err(); ended != nil {
+		if ended = ctx.Err(); ended != nil && err != nil {
+			out.OK = false
 			break
 		}
 		r := batchResult{BulkResult: loci.BulkResult{ID: id, OK: err == nil}}
@@ -243,7 +244,9 @@ func (p *program) callEach(ctx context.Context, caller op.Caller, o *op.Op, c *o
 				return err
 			}
 		}
-		out.Results = append(out.Results, r)
+		if out.Results = append(out.Results, r); ended != nil {
+			break
+		}
 	}
 	if p.JSON && len(out.Results) > 0 {
 		if err := p.PrintJSON(out); err != nil {

@@ -102,7 +102,7 @@ func TestListPrintsTable(t *testing.T) {
 		d.err.String() != "Nothing found.\n" {
 		t.Errorf("an empty list: %q %q", d.out.String(), d.err.String())
 	}
-	d.expectRun(t, 1, "a@b.c  already_member", "invitation", "create", "w", "--emails", "a@b.c")
+	d.expectRun(t, 0, "a@b.c  already_member", "invitation", "create", "w", "--emails", "a@b.c")
 }
 
 func TestGetPrintsFieldsAndContent(t *testing.T) {

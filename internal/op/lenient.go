@@ -2,6 +2,7 @@ package op
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -95,7 +96,8 @@ func (l *lenientWriter) object(p *inputSpec, in *strictjson.Scanner, prefix stri
 }
 
 // meantField returns the index of the field that an argument means, or -1: the field of its name, or the only one whose
-// name differs in letter case and separators alone, or the only one that the name can stand for.
+// name differs in letter case and separators alone, or the only one that the name can stand for. An atlas beside the id
+// of another record is not taken: answers name atlases, models repeat them, and a memory would move.
 func (p *inputSpec) meantField(name string) int {
 	only := func(matches func(f *field) bool) int {
 		found := -1
@@ -123,8 +125,13 @@ func (p *inputSpec) meantField(name string) int {
 		case "text":
 			return f.Name == "content"
 		}
-		return f.spec.isID() && f.folded == folded+"id"
+		return f.spec.isID() && f.folded == folded+"id" && (f.Required || f.Name != "atlasId" || !p.hasRequiredID())
 	})
+}
+
+// hasRequiredID reports whether an input names a record.
+func (p *inputSpec) hasRequiredID() bool {
+	return slices.ContainsFunc(p.fields, func(f field) bool { return f.Required && f.spec.isID() })
 }
 
 // member writes the value of a field, unless it counts as absent. So does an object whose members all do.

@@ -17,7 +17,10 @@ type form struct {
 	thing
 	Until *loci.Time `json:"until,omitzero" date:"end"`
 	Sizes []int64    `json:"sizes,omitzero"`
+	Atlas loci.ID    `json:"atlasId,omitzero"`
 }
+
+const atlasID = "01a20154-2ca0-728a-887c-000000000006"
 
 var formOp = op.Add(&op.Table{}, "form.make", "POST /forms/{thingId}", "Make a form.", op.Account, op.ToolCore,
 	func(*fakeService, context.Context, *identity.Actor, form) (loci.Empty, error) {
@@ -44,6 +47,7 @@ func TestLenientReadsWhatModelsMean(t *testing.T) {
 		`"within":{"uri":null,"position":""}`:                                                   "",
 		`"heading":""`:                                                                          `,"heading":""`,
 		`"tags":[]`:                                                                             `,"tags":[]`,
+		`"Atlas_ID":"` + atlasID + `"`:                                                          `,"atlasId":"` + atlasID + `"`,
 		`"tags":"one"`:                                                                          `,"tags":["one"]`,
 		`"tags":"a, b,"`:                                                                        `,"tags":["a","b"]`,
 		`"tags":"a\\,b"`:                                                                        `,"tags":["a,b"]`,
@@ -103,6 +107,7 @@ func TestLenientLeavesTheRestToTheDecoder(t *testing.T) {
 		`"within":{"uri":"a","URI":"b"}`:     "within.uri is given twice, with different values",
 		`"id":"8"`:                           "thingId is given twice, with different values",
 		`"ids":"7"`:                          "unknown field",
+		`"atlas":"` + atlasID + `"`:          "unknown field", // it would move the thing
 		`"nmae":null`:                        `did you mean "name"?`,
 		`"note":5`:                           "note must be a string",
 		`"note":"a\u0000"`:                   "no NUL",

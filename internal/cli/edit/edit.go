@@ -90,8 +90,8 @@ func (o Options) edit(ctx context.Context, r records.Reader, text loci.ID, yes b
 	})
 }
 
-// Text lets the person edit the text of a record, shows the change, asks, and stores it. The file with the text stays
-// only where the text could not be stored.
+// Text lets the person edit the text of a record, shows the change, asks, and stores it. The file with a changed text
+// stays only where it could not be stored, or after an interruption.
 func Text(ctx context.Context, c *console.Console, name, before string, yes bool,
 	store func(after string) error) error {
 	path, err := writeFile(before)
@@ -99,11 +99,14 @@ func Text(ctx context.Context, c *console.Console, name, before string, yes bool
 		return err
 	}
 	after, err := change(ctx, c, name, before, path, yes)
+	keep := ctx.Err() != nil
 	if err == nil && after != before {
-		if err = store(after); err != nil {
-			c.PrintMessage("the text is in " + path)
-			return err
-		}
+		err = store(after)
+		keep = err != nil
+	}
+	if left, unreadable := readFile(path, before); keep && (unreadable != nil || left != before) {
+		c.PrintMessage("the text is in " + path)
+		return err
 	}
 	return errors.Join(err, os.Remove(path))
 }

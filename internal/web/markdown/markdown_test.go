@@ -35,7 +35,7 @@ func TestTextsAreRendered(t *testing.T) {
 	}
 }
 
-// Texts that cost the square of their length, or much memory, are shown as they are. What people write is not.
+// Texts that cost the square of their length, or much memory, are shown as they are. Those of people are rendered.
 func TestCostlyTextsAreNotParsed(t *testing.T) {
 	t.Parallel()
 	table := strings.Repeat("a|", 20) + "\n" + strings.Repeat("-|", 20) + "\n" + strings.Repeat("b|\n", 2000)
