@@ -31,6 +31,12 @@ func Read[Out any](v *Visit, name string, pairs ...string) (out Out, err error) 
 	return out, err
 }
 
+// Write runs a further operation that a form asks for. It counts as a call of its own.
+func Write[Out any](v *Visit, name string, pairs ...string) (Out, error) {
+	v.call.Continuation = false
+	return Read[Out](v, name, pairs...)
+}
+
 // Has reports whether the server has an operation.
 func (v *Visit) Has(name string) bool { return v.h.Table.Op(name) != nil }
 

@@ -34,8 +34,8 @@ type Page struct {
 
 	// Read reads what the page shows, into Data.
 	Read func(*Visit) error
-	// Args completes the fields of the form.
-	Args func(*Visit, *op.Args)
+	// Args completes the fields of the form. After an error the operation does not run.
+	Args func(*Visit, *op.Args) error
 	// Submit handles a form that runs no operation.
 	Submit func(*Visit) error
 	// Resubmit handles a form that was sent before, and reports whether it was.

@@ -70,18 +70,18 @@ func (v *Visit) submit() (err error) {
 		return loci.Errorf(loci.CodeForbidden,
 			"A page of another site sent this form: open the page here, and try again.")
 	}
-	if v.Form, err = readForm(v.w, v.r, v.page.MaxForm); err != nil {
+	if err := v.identify(); err != nil { // first, so that a form of a stranger is not read
 		return err
 	}
-	v.Next = v.h.ownPath(v.Form.Get(nextField))
-	if err := v.identify(); err != nil {
-		return err
-	}
-	v.template = v.page.Template
 	if v.User.ID == "" && v.page.isPrivate() {
 		v.signInFirst(v.self())
 		return nil
 	}
+	if v.Form, err = readForm(v.w, v.r, v.page.MaxForm); err != nil {
+		return err
+	}
+	v.Next = v.h.ownPath(v.Form.Get(nextField))
+	v.template = v.page.Template
 	if v.page.Submit != nil {
 		if v.page.group != nil {
 			v.keepTyped(nil)
@@ -103,23 +103,25 @@ func (v *Visit) runForm(o *op.Op) error {
 		v.signInFirst(v.self())
 		return nil
 	}
-	if keys := v.Form[idempotencyKeyField]; o.AcceptsIdempotencyKey() {
-		v.call.IdempotencyKey, v.call.IdempotencyKeyCount = v.Form.Get(idempotencyKeyField), max(1, len(keys))
-	}
-	v.call.IfMatch = v.Form.Get(ifMatchField)
 	args := v.page.formArgs(o, v.Form)
 	for _, name := range v.page.pathFields() {
 		args.Params = append(args.Params, op.Param{Name: name, Value: v.PathValue(name)})
 	}
 	if v.page.Args != nil {
-		v.page.Args(v, &args)
+		if err := v.page.Args(v, &args); err != nil {
+			return v.refuse(o, err)
+		}
 	}
+	if keys := v.Form[idempotencyKeyField]; o.AcceptsIdempotencyKey() {
+		v.call.IdempotencyKey, v.call.IdempotencyKeyCount = v.Form.Get(idempotencyKeyField), max(1, len(keys))
+	}
+	v.call.IfMatch = v.Form.Get(ifMatchField)
 	out, err := v.run(o.Name, v.call, args)
 	v.call.IdempotencyKey, v.call.IdempotencyKeyCount, v.call.IfMatch = "", 0, ""
-	v.call.Continuation = true // what the page reads belongs to its form, which has counted
 	if err != nil {
 		return v.refuse(o, err)
 	}
+	v.call.Continuation = true // what the page reads belongs to its form, which has counted
 	v.Done = true
 	v.h.SetCookie(v.w, v.r, v.call, out)
 	if v.page.Done != nil {

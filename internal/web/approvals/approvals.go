@@ -60,7 +60,7 @@ var Pages = web.Group(files,
 		Params: []string{"workspace_id"}, Reads: []string{"auto.get", "workspace.list", "atlas.list"}, Op: "auto.set",
 		Read: readAutomatic, Resubmit: unchanged, Args: policyArgs, Done: policySet, Notices: policyNotices},
 	web.Page{Path: "/app/automatic/pause", Template: "automatic", Title: "Automatic memory", Place: "/app/automatic",
-		Op: "auto.set", FormOnly: true, Read: readAutomatic, Args: policyArgs, Done: policySet},
+		Op: "auto.set", FormOnly: true, Read: readAutomatic, Resubmit: unchanged, Args: policyArgs, Done: policySet},
 )
 
 // maxForm is the most bytes of a form with the text of a candidate, each byte of which may take three.

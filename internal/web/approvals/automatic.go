@@ -105,11 +105,11 @@ func unchanged(v *web.Visit) (bool, error) {
 }
 
 // policyArgs puts the fields of a form into the policy that stands: it is replaced as a whole.
-func policyArgs(v *web.Visit, args *op.Args) {
+func policyArgs(v *web.Visit, args *op.Args) error {
 	id := v.Form.Get("workspace_id")
 	out, err := web.Read[loci.OnePolicy](v, "auto.get", "workspace_id", id)
 	if err != nil {
-		return // the operation says the same
+		return err
 	}
 	args.Params = []op.Param{{Name: "workspace_id", Value: id}}
 	b, err := json.Marshal(out.Policy)
@@ -141,6 +141,7 @@ func policyArgs(v *web.Visit, args *op.Args) {
 	if args.JSON, err = json.Marshal(policy); err != nil {
 		panic(err) // it holds plain values
 	}
+	return nil
 }
 
 // policySet shows the policy again, with a notice.

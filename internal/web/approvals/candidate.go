@@ -144,7 +144,7 @@ func (d *detail) allow(user loci.ID, role loci.Role) {
 }
 
 // moderateArgs makes the action of a decision: keeping replaces no memory, unless the person says so.
-func moderateArgs(v *web.Visit, args *op.Args) {
+func moderateArgs(v *web.Visit, args *op.Args) error {
 	action := v.Form.Get("action")
 	if action != "supersede" {
 		args.Params = slices.DeleteFunc(args.Params, func(p op.Param) bool { return p.Name == "supersede" })
@@ -159,6 +159,7 @@ func moderateArgs(v *web.Visit, args *op.Args) {
 	case string(loci.ModerationCompile):
 		args.JSON = []byte(`{"supersede":null}`)
 	}
+	return nil
 }
 
 // moderated sends the browser on after a decision.
@@ -196,7 +197,7 @@ func goOn(v *web.Visit, did string, pairs ...string) {
 }
 
 // editArgs completes the fields that were emptied: they are taken from the text, or are none.
-func editArgs(v *web.Visit, args *op.Args) {
+func editArgs(v *web.Visit, args *op.Args) error {
 	var empty []string
 	for name, none := range map[string]string{"title": `"title":""`, "tags": `"tags":[]`} {
 		if v.Form.Has(name) && strings.TrimSpace(v.Form.Get(name)) == "" {
@@ -205,6 +206,7 @@ func editArgs(v *web.Visit, args *op.Args) {
 		}
 	}
 	args.JSON = []byte("{" + strings.Join(empty, ",") + "}")
+	return nil
 }
 
 // edited keeps an edited candidate where the person asked for it.
@@ -213,7 +215,7 @@ func edited(v *web.Visit, _ any) error {
 		v.Redirect(queuePath+"/"+v.PathValue("sessionId")+"/"+v.PathValue("candidateId"), "saved")
 		return nil
 	}
-	_, err := web.Read[loci.ModeratedCandidate](v, "session.moderate", "sessionId", v.PathValue("sessionId"),
+	_, err := web.Write[loci.ModeratedCandidate](v, "session.moderate", "sessionId", v.PathValue("sessionId"),
 		"candidateId", v.PathValue("candidateId"), "action", string(loci.ModerationCompile))
 	if err != nil {
 		if readErr := readCandidate(v); readErr != nil {

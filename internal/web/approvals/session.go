@@ -168,6 +168,7 @@ func (s *session) fill() {
 func (r row) State() string { return stateWords[r.Status] }
 
 // restoreArgs makes of the form that restores a session one of the operation that archives it.
-func restoreArgs(_ *web.Visit, args *op.Args) {
+func restoreArgs(_ *web.Visit, args *op.Args) error {
 	args.Params = append(args.Params, op.Param{Name: "archived", Value: "false"})
+	return nil
 }

@@ -1,11 +1,14 @@
 package console_test
 
 import (
+	"context"
 	"net/url"
 	"testing"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/conformance"
+	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/testenv"
 )
 
@@ -175,6 +178,27 @@ func (r result) form(t *testing.T, action string) form {
 	return form{}
 }
 
+// TestFormCountsEachWrite counts the calls that use neither rate nor quota: those that follow an accepted form.
+func TestFormCountsEachWrite(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	edit := s.path(s.scene(s.Cid), "pending") + "/edit"
+	var free []string
+	admit := s.Host.Admit
+	s.Host.Admit = func(ctx context.Context, o *op.Op, c *op.Call) (*identity.Actor, error) {
+		if c.Continuation {
+			free = append(free, o.Name)
+		}
+		return admit(ctx, o, c)
+	}
+	testenv.Equal(t, s.post("cid", edit, url.Values{"content": {"x"}, "type": {"rope"}}).StatusCode, 400)
+	kept := s.post("cid", edit, url.Values{"content": {"Web keeps eight."}, "type": {"fact"}, "keep": {"true"}})
+	testenv.Equal(t, kept.StatusCode, 303)
+	testenv.EqualSlices(t, free, nil)
+	testenv.Equal(t, s.post("cid", "/key", url.Values{"name": {"laptop"}, "idempotencyKey": {"a"}}).StatusCode, 200)
+	testenv.Equal(t, len(free) > 0, true)
+}
+
 func TestPolicyKeepsWhatWasTyped(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -214,6 +238,24 @@ func TestPolicyKeepsWhatWasTyped(t *testing.T) {
 	pause := saved.form(t, "/app/automatic/pause").fields
 	testenv.Contains(t, s.get("cid", s.post("cid", "/app/automatic/pause", pause).Header.Get("Location")).text, "Go on")
 	testenv.Equal(t, policy().Paused && policy().MinLength == 80, true)
+	pause.Set("paused", "false")
+	stale = s.post("cid", "/app/automatic/pause", pause)
+	testenv.Equal(t, stale.StatusCode, 412)
+	testenv.Contains(t, stale.text, "It stands below")
+
+	// A policy that could not be read is not replaced.
+	admit, reads := s.Host.Admit, 0
+	s.Host.Admit = func(ctx context.Context, o *op.Op, c *op.Call) (*identity.Actor, error) {
+		if o.Name == "auto.get" {
+			if reads++; reads == 2 { // the first one compares the entity tag
+				return nil, loci.NewError(loci.CodeRateLimited)
+			}
+		}
+		return admit(ctx, o, c)
+	}
+	fresh := stale.form(t, "/app/automatic/pause").fields
+	testenv.Equal(t, s.post("cid", "/app/automatic/pause", fresh).StatusCode, 429)
+	testenv.Equal(t, policy().Paused && len(policy().ExcludePaths) == 2, true)
 	testenv.Equal(t, s.get("eve", path).StatusCode, 404)
 	testenv.Equal(t, s.post("eve", "/app/automatic", typed).StatusCode, 404)
 }

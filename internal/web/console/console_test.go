@@ -302,6 +302,10 @@ func TestStartLeadsToConsole(t *testing.T) {
 	}
 	testenv.Equal(t, s.post("nobody", "/app/memories/x/archive", nil).Header.Get("Location"),
 		"/signin?next=%2Fapp%2Fmemories%2Fx")
+	// A form of a stranger is not read: otherwise it is too large.
+	large := url.Values{"content": {strings.Repeat("a", 70<<10)}}
+	testenv.Equal(t, s.post("nobody", "/app/memories/x/archive", large).StatusCode, 303)
+	testenv.Equal(t, s.post("ann", "/app/memories/x/archive", large).StatusCode, 413)
 	testenv.Contains(t, s.get("ann", "/app/connect").text, "Create an API key")
 }
 

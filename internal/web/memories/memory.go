@@ -60,10 +60,11 @@ func readMemory(v *web.Visit) error {
 }
 
 // verifyArgs makes a review without a field one that says that the text was read.
-func verifyArgs(_ *web.Visit, args *op.Args) {
+func verifyArgs(_ *web.Visit, args *op.Args) error {
 	if len(args.Params) == 1 { // the id
 		args.Params = append(args.Params, op.Param{Name: "confidence", Value: "1"})
 	}
+	return nil
 }
 
 // download sends the browser to a file.

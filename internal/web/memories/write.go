@@ -80,13 +80,14 @@ func (e *edit) Text() *draft { return &e.Draft }
 func (e *edit) Differences() []change { return differences(e.Content, e.Draft.Content) }
 
 // editArgs makes the fields of the form those of memory.update. An empty title follows the text.
-func editArgs(v *web.Visit, args *op.Args) {
+func editArgs(v *web.Visit, args *op.Args) error {
 	fields := formFields(v)
 	if title, ok := fields["title"]; ok && title == "" {
 		fields["title"] = nil
 	}
 	args.Params = []op.Param{{Name: "memoryId", Value: v.PathValue("memoryId")}}
 	args.JSON, _ = json.Marshal(fields) // texts alone
+	return nil
 }
 
 // formFields are the fields of a memory in a form. Those that were left empty are absent, but for title and tags.
@@ -170,7 +171,7 @@ func previewNew(v *web.Visit) error {
 }
 
 // newArgs makes the fields of the form those of memory.create.
-func newArgs(v *web.Visit, args *op.Args) {
+func newArgs(v *web.Visit, args *op.Args) error {
 	fields := formFields(v)
 	if fields["title"] == "" {
 		delete(fields, "title")
@@ -178,6 +179,7 @@ func newArgs(v *web.Visit, args *op.Args) {
 	fields["onDuplicate"] = loci.OnDuplicateReturn
 	args.Params = nil
 	args.JSON, _ = json.Marshal(fields) // texts alone
+	return nil
 }
 
 // showCreated sends the browser to the new memory, or to the one that has the same text.
