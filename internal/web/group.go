@@ -59,9 +59,12 @@ func Back(did string) func(*Visit, any) error {
 // parent returns the path of the page above one.
 func parent(path string) string { return path[:max(1, strings.LastIndexByte(path, '/'))] }
 
-// Link returns the address of the page with the fields of its link, of which pairs of names and values replace some.
+// Link returns the address of the page, or of the one above a form, with the fields of its link, of which pairs of names and values replace some.
 func (v *Visit) Link(pairs ...string) string {
-	query := url.Values{}
+	path, query := v.r.URL.EscapedPath(), url.Values{}
+	if v.page.FormOnly {
+		path = parent(path)
+	}
 	for _, name := range v.page.Params {
 		if value := v.Values[name]; value != "" {
 			query.Set(name, value)
@@ -72,7 +75,16 @@ func (v *Visit) Link(pairs ...string) string {
 			query.Del(pair[0])
 		}
 	}
-	return withQuery(v.r.URL.EscapedPath(), query)
+	return withQuery(path, query)
+}
+
+// TagText returns tags as a form has them: op.SplitList separates them.
+func TagText(tags []string) string {
+	list := make([]string, len(tags))
+	for i, tag := range tags {
+		list[i] = strings.ReplaceAll(tag, ",", `\,`)
+	}
+	return strings.Join(list, ", ")
 }
 
 // ETag returns the entity tag of the record that was read last.

@@ -56,7 +56,8 @@ func (h *header) Count(p place) string {
 func (v *Visit) readHeader() {
 	v.Place, v.Theme, v.Self = v.page.Place, v.theme(), v.self()
 	v.Places, v.Menu = v.h.has(places), v.h.has(menu)
-	if v.User.ID == "" || v.h.Table.Op("account.status") == nil {
+	part := v.r.Header.Get("HX-Request") != "" && v.r.Header.Get("HX-History-Restore-Request") == ""
+	if v.User.ID == "" || part || v.h.Table.Op("account.status") == nil { // a part of a page is kept without its header
 		return
 	}
 	if s, err := Read[loci.AccountStatus](v, "account.status"); err == nil {

@@ -152,10 +152,8 @@ func (v *Visit) signInFirst(next string) {
 func (v *Visit) self() string {
 	path := v.page.Path
 	switch {
-	case v.page.isPrivate() && v.page.FormOnly:
-		path = parent(v.r.URL.EscapedPath())
 	case v.page.isPrivate():
-		path = v.r.URL.EscapedPath()
+		return v.Link()
 	case v.page.FormOnly:
 		return "/"
 	}

@@ -228,10 +228,4 @@ func edited(v *web.Visit, _ any) error {
 }
 
 // TagText returns the tags as a form has them.
-func (d *detail) TagText() string {
-	list := make([]string, len(d.Tags))
-	for i, tag := range d.Tags {
-		list[i] = strings.ReplaceAll(tag, ",", `\,`)
-	}
-	return strings.Join(list, ", ")
-}
+func (d *detail) TagText() string { return web.TagText(d.Tags) }

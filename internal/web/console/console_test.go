@@ -78,12 +78,15 @@ type form struct {
 	fields url.Values
 }
 
-func (s *site) do(who, method, path string, body io.Reader) result {
+func (s *site) do(who, method, path string, body io.Reader, headers ...string) result {
 	s.t.Helper()
 	r := testenv.Must(http.NewRequestWithContext(s.t.Context(), method, s.url+path, body))(s.t)
 	r.Header = http.Header{"Accept": {"text/html"}, "Origin": {s.url}}
 	if method == http.MethodPost {
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	for _, name := range headers {
+		r.Header.Set(name, "true")
 	}
 	if c := s.cookie[who]; c != "" {
 		r.AddCookie(&http.Cookie{Name: "__Host-loci", Value: c})
@@ -307,6 +310,17 @@ func TestStartLeadsToConsole(t *testing.T) {
 	testenv.Equal(t, s.post("nobody", "/app/memories/x/archive", large).StatusCode, 303)
 	testenv.Equal(t, s.post("ann", "/app/memories/x/archive", large).StatusCode, 413)
 	testenv.Contains(t, s.get("ann", "/app/connect").text, "Create an API key")
+}
+
+func TestPartOfPageReadsNoCounts(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	for headers, want := range map[string]bool{"": true, "HX-Request": false,
+		"HX-Request HX-History-Restore-Request": true} {
+		s.ran = nil
+		s.do("ann", "GET", "/app?query=rope", nil, strings.Fields(headers)...)
+		testenv.Equal(t, slices.Contains(s.ran, "account.status"), want, headers)
+	}
 }
 
 func TestThemeIsKeptInCookie(t *testing.T) {

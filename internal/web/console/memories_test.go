@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/blob"
 	"github.com/loci-memory/loci/internal/testenv"
 )
 
@@ -127,5 +128,54 @@ func TestLongAndOddTextsKeepThePage(t *testing.T) {
 	s.check("/app", got)
 	if len(got.raw) > 40<<10 {
 		t.Errorf("the list has %d bytes", len(got.raw))
+	}
+}
+
+func TestSavedFormChangesNothingElse(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	id := s.Memory(t, s.Atlas(t, "Front"), "One.\r\nTwo.", "a,b", "c")
+	evidence := loci.Evidence("Read")
+	must(t, s.Service.VerifyMemory, s.Ann, loci.VerifyMemory{MemoryID: id, Evidence: &evidence})
+	path := "/app/memories/" + string(id)
+	fields := s.get("ann", path+"/edit").form(t, path+"/edit").fields
+	fields.Set("content", "One.\r\nTwo.")
+	testenv.Equal(t, s.post("ann", path+"/edit", fields).Header.Get("Location"), path+"?did=unchanged")
+	m := s.Get(t, id)
+	testenv.Equal(t, m.Content, "One.\r\nTwo.")
+	testenv.EqualSlices(t, m.Tags, []string{"a,b", "c"})
+	testenv.Equal(t, m.Reviewed(), true)
+}
+
+func TestVersionsOfferWhatIsAccepted(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	atlas := s.Atlas(t, "Front")
+	id := s.Memory(t, atlas, "Old.")
+	content := loci.Content("New.")
+	must(t, s.Service.UpdateMemory, s.Ann, loci.UpdateMemory{MemoryID: id, Content: &content})
+	path := "/app/memories/" + string(id) + "/versions"
+	fields := s.get("ann", path+"?version=1").form(t, path+"/revert").fields
+	content = "Newer."
+	must(t, s.Service.UpdateMemory, s.Ann, loci.UpdateMemory{MemoryID: id, Content: &content})
+	refused := s.post("ann", path+"/revert", fields)
+	testenv.Equal(t, refused.StatusCode, 412)
+	testenv.Contains(t, refused.raw, `href="`+path+`?version=2"`)
+	must(t, s.Service.ArchiveAtlas, s.Ann, loci.ArchiveAtlas{AtlasID: atlas})
+	testenv.Equal(t, strings.Contains(s.get("ann", path+"?version=1").text, "Go back"), false)
+}
+
+func TestFileIsOneOfItsMemory(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	atlas := s.Atlas(t, "Front")
+	id, other := s.Memory(t, atlas, "One."), s.Memory(t, atlas, "Two.")
+	a := must(t, s.Service.UploadAttachment, s.Ann, loci.UploadAttachment{MemoryID: id, FileName: "chart.txt", Size: 5,
+		MIMEType: "text/plain"}).Attachment
+	testenv.NoError(t, s.Service.StoreUpload(t.Context(), blob.Address{Method: blob.MethodPut, ID: a.ID, Size: a.Size,
+		Type: a.MIMEType}, strings.NewReader("hello")))
+	must(t, s.Service.ConfirmAttachment, s.Ann, loci.GetAttachment{AttachmentID: a.ID})
+	for memory, status := range map[loci.ID]int{id: 303, other: 404} {
+		testenv.Equal(t, s.get("ann", "/app/memories/"+string(memory)+"/files/"+string(a.ID)).StatusCode, status)
 	}
 }

@@ -3,6 +3,7 @@ package memories
 import (
 	"html/template"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/loci-memory/loci"
@@ -67,8 +68,17 @@ func verifyArgs(_ *web.Visit, args *op.Args) error {
 	return nil
 }
 
-// download sends the browser to a file.
+// download sends the browser to a file of the memory.
 func download(v *web.Visit) error {
+	m, err := web.Read[loci.MemoryDetail](v, "memory.get", "memoryId", v.PathValue("memoryId"))
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(m.Attachments, func(a loci.Attachment) bool {
+		return string(a.ID) == v.PathValue("attachmentId")
+	}) {
+		return loci.NewError(loci.CodeNotFound)
+	}
 	d, err := web.Read[loci.Download](v, "attachment.download", "attachmentId", v.PathValue("attachmentId"))
 	if err == nil {
 		v.Leave(d.URL)

@@ -45,11 +45,19 @@ func readVersions(v *web.Visit) error {
 	if err != nil {
 		return err
 	}
-	people := readNames(v, space.Workspace)
 	h.May = h.CreatedBy == v.User.ID || space.Workspace.Role != loci.RoleMember
 	h.Change = h.May && h.Status == loci.MemoryActive && space.Workspace.Status == loci.ContainerActive
 	chosen, _ := strconv.Atoi(cmp.Or(v.Values["version"], "0")) // another text chooses the newest
 	at := max(0, slices.IndexFunc(list.Versions, func(m loci.MemoryVersion) bool { return m.Version == chosen }))
+	if h.Change = h.Change && at < len(list.Versions) && list.Versions[at].Version != h.Version; h.Change {
+		atlas, err := web.Read[loci.OneAtlas](v, "atlas.get", "atlasId", string(h.AtlasID))
+		if err != nil {
+			return err
+		}
+		h.Change = atlas.Atlas.Status == loci.ContainerActive
+		space.Workspace = loci.Workspace{} // the page runs no more operations: it shows no names of others
+	}
+	people := readNames(v, space.Workspace)
 	for i, m := range list.Versions {
 		h.Versions = append(h.Versions, version{m, people.Of(m.CreatedBy),
 			v.Link("version", strconv.Itoa(m.Version)), i == at})

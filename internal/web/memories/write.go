@@ -55,7 +55,7 @@ func readEdit(v *web.Visit) error {
 	case !m.Change:
 		return loci.Errorf(loci.CodeStateConflict, "This memory is %s: restore it before you change it.", m.Status)
 	}
-	d := draft{Content: m.Content, Tags: strings.Join(m.Tags, ", "), Title: m.Title}
+	d := draft{Content: m.Content, Tags: web.TagText(m.Tags), Title: m.Title}
 	if m.TitleDerived {
 		d.Title = ""
 	}
@@ -79,11 +79,22 @@ func (e *edit) Text() *draft { return &e.Draft }
 // Differences are those of the text that stands to the one that was typed.
 func (e *edit) Differences() []change { return differences(e.Content, e.Draft.Content) }
 
-// editArgs makes the fields of the form those of memory.update. An empty title follows the text.
+// lineFeeds replaces the ends of lines as browsers and forms do.
+var lineFeeds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
+
+// editArgs makes the fields of the form those of memory.update. An empty title follows the text. A text that differs
+// only in the ends of its lines stays as it is.
 func editArgs(v *web.Visit, args *op.Args) error {
 	fields := formFields(v)
 	if title, ok := fields["title"]; ok && title == "" {
 		fields["title"] = nil
+	}
+	m, err := web.Read[loci.MemoryDetail](v, "memory.get", "memoryId", v.PathValue("memoryId"))
+	if err != nil {
+		return err
+	}
+	if typed := fields["content"]; typed != m.Content && typed == lineFeeds.Replace(m.Content) {
+		delete(fields, "content")
 	}
 	args.Params = []op.Param{{Name: "memoryId", Value: v.PathValue("memoryId")}}
 	args.JSON, _ = json.Marshal(fields) // texts alone
@@ -100,7 +111,7 @@ func formFields(v *web.Visit) map[string]any {
 	}
 	if v.Form.Has("tags") {
 		tags := []string{}
-		for tag := range strings.SplitSeq(v.Form.Get("tags"), ",") {
+		for _, tag := range op.SplitList(v.Form.Get("tags")) {
 			if tag = strings.TrimSpace(tag); tag != "" {
 				tags = append(tags, tag)
 			}
