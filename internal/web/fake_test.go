@@ -10,6 +10,7 @@ import (
 	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -89,11 +90,15 @@ func (s *fakeService) SetUp(_ context.Context, _ *identity.Actor, in loci.SetUp)
 func (s *fakeService) CreateKey(_ context.Context, actor *identity.Actor, in loci.CreateKey) (loci.CreatedKey, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	key := s.keys[actor.Idempotency.Key]
+	sent := strconv.Itoa(len(s.keys)) // without an idempotency key each call makes a key
+	if actor.Idempotency != nil {
+		sent = actor.Idempotency.Key
+	}
+	key := s.keys[sent]
 	if key == "" {
 		s.ran = append(s.ran, "key "+string(in.Name))
 		key = loci.KeyPrefix + "number" + string(rune('0'+len(s.keys)))
-		s.keys[actor.Idempotency.Key] = key
+		s.keys[sent] = key
 	}
 	return loci.CreatedKey{APIKey: key}, nil
 }

@@ -59,7 +59,8 @@ func Back(did string) func(*Visit, any) error {
 // parent returns the path of the page above one.
 func parent(path string) string { return path[:max(1, strings.LastIndexByte(path, '/'))] }
 
-// Link returns the address of the page, or of the one above a form, with the fields of its link, of which pairs of names and values replace some.
+// Link returns the address of the page, or of the one above a form, with the fields of its link. Pairs of names and
+// values replace some of them.
 func (v *Visit) Link(pairs ...string) string {
 	path, query := v.r.URL.EscapedPath(), url.Values{}
 	if v.page.FormOnly {

@@ -113,7 +113,7 @@ func (v *Visit) runForm(o *op.Op) error {
 		}
 	}
 	if keys := v.Form[idempotencyKeyField]; o.AcceptsIdempotencyKey() {
-		v.call.IdempotencyKey, v.call.IdempotencyKeyCount = v.Form.Get(idempotencyKeyField), max(1, len(keys))
+		v.call.IdempotencyKey, v.call.IdempotencyKeyCount = v.Form.Get(idempotencyKeyField), len(keys)
 	}
 	v.call.IfMatch = v.Form.Get(ifMatchField)
 	out, err := v.run(o.Name, v.call, args)
@@ -199,6 +199,9 @@ func sentence(message string) string {
 // respond writes the page, or sends the browser to another one.
 func (v *Visit) respond(err error) {
 	v.w.Header().Set("Referrer-Policy", referrerPolicy(v.Insecure))
+	if v.page.isPrivate() || v.page.Template == "home" { // those on the way to a client keep their opener
+		v.w.Header().Set("Cross-Origin-Opener-Policy", "same-origin")
+	}
 	if err == nil && v.redirect != "" {
 		v.logAuthorization(http.StatusSeeOther, nil)
 		http.Redirect(v.w, v.r, v.redirect, http.StatusSeeOther)

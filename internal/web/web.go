@@ -167,7 +167,10 @@ func (h *handler) showPage(p *Page) http.HandlerFunc {
 		for _, name := range p.Params {
 			v.Values[name] = strings.ReplaceAll(strings.ToValidUTF8(query.Get(name), ""), "\x00", "")
 		}
-		v.Notice = p.Notices[query.Get(doneParam)]
+		// A link elsewhere tells of nothing that was done.
+		if site := r.Header.Get("Sec-Fetch-Site"); site == "" || site == "same-origin" {
+			v.Notice = p.Notices[query.Get(doneParam)]
+		}
 		err := v.identify()
 		switch {
 		case err != nil:

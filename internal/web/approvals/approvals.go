@@ -38,7 +38,7 @@ var Pages = web.Group(files,
 		Params: queueParams, Op: "session.review", FormOnly: true, Read: readQueue, Done: reviewed},
 
 	web.Page{Path: candidatePath, Template: "candidate", Title: "Candidate", Place: queuePath, Params: []string{"last"},
-		Reads: candidateReads, Read: readCandidate, Notices: notices},
+		Reads: append(candidateReads, "session.candidates"), Read: readCandidate, Notices: notices},
 	web.Page{Path: candidatePath + "/moderate", Template: "candidate", Title: "Candidate", Place: queuePath,
 		Op: "session.moderate", FormOnly: true, Read: readCandidate, Args: moderateArgs, Done: moderated},
 	web.Page{Path: candidatePath + "/edit", Template: "candidate", Title: "Candidate", Place: queuePath,

@@ -1,6 +1,7 @@
 package approvals
 
 import (
+	"errors"
 	"html/template"
 	"net/url"
 	"slices"
@@ -49,6 +50,14 @@ var stateWords = map[loci.CandidateStatus]string{loci.CandidatePending: "Waits",
 // readCandidate reads what the page of a candidate shows.
 func readCandidate(v *web.Visit) error {
 	d, err := readDetail(v, nil, "")
+	if errors.Is(err, errNotListed) && v.Notice != "" {
+		for did, notice := range notices {
+			if notice == v.Notice {
+				v.Redirect(queuePath, did)
+			}
+		}
+		return nil
+	}
 	if err == nil {
 		v.Title = d.Title
 		v.Data = &candidate{d, readUndo(v)}
@@ -66,13 +75,19 @@ func readDetail(v *web.Visit, c *loci.Candidate, next string) (d *detail, err er
 	if err != nil {
 		return nil, err
 	}
-	isQueue := c != nil
+	hasNames := c == nil // the queue has no room for them, nor has the page of an old candidate
 	if c == nil {
-		i := slices.IndexFunc(s.Candidates, func(c loci.Candidate) bool {
-			return string(c.ID) == v.PathValue("candidateId")
-		})
+		is := func(c loci.Candidate) bool { return string(c.ID) == v.PathValue("candidateId") }
+		i := slices.IndexFunc(s.Candidates, is)
+		if i < 0 && len(s.Candidates) == loci.MaxShownParts {
+			hasNames = false
+			if s.Candidates, err = pending(v, s.Session); err != nil {
+				return nil, err
+			}
+			i = slices.IndexFunc(s.Candidates, is)
+		}
 		if i < 0 {
-			return nil, loci.NewError(loci.CodeNotFound)
+			return nil, errNotListed
 		}
 		c = &s.Candidates[i]
 	}
@@ -86,8 +101,8 @@ func readDetail(v *web.Visit, c *loci.Candidate, next string) (d *detail, err er
 	for _, t := range loci.ContextGroupOrder {
 		d.Types = append(d.Types, choice{string(t), typeWords[t], t == c.Type})
 	}
-	members := loci.ID("") // the queue has no room for their names
-	if !isQueue && s.Session.UserID != v.User.ID {
+	members := loci.ID("")
+	if hasNames && s.Session.UserID != v.User.ID {
 		members = s.Session.WorkspaceID
 	}
 	d.Person = readNames(v, members).Of(s.Session.UserID)
@@ -100,6 +115,20 @@ func readDetail(v *web.Visit, c *loci.Candidate, next string) (d *detail, err er
 		d.allow(v.User.ID, space.Workspace.Role)
 	}
 	return d, nil
+}
+
+// errNotListed is the error of a candidate that is not among those of its session that can be read.
+var errNotListed = loci.NewError(loci.CodeNotFound)
+
+// pending returns the newest candidates of a session that wait. session.get has the newest of all states.
+func pending(v *web.Visit, s loci.Session) ([]loci.Candidate, error) {
+	scope := ""
+	if s.UserID != v.User.ID {
+		scope = string(loci.ScopeManaged)
+	}
+	list, err := web.Read[loci.Candidates](v, "session.candidates", "session_id", string(s.ID), "status",
+		string(loci.CandidatePending), "scope", scope, "include", "archived", "limit", "100")
+	return list.Candidates, err
 }
 
 // maxStart is how many bytes of the old memory the page shows.

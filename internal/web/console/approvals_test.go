@@ -2,7 +2,9 @@ package console_test
 
 import (
 	"context"
+	"fmt"
 	"net/url"
+	"strings"
 	"testing"
 
 	"github.com/loci-memory/loci"
@@ -144,6 +146,45 @@ func TestCandidatesAreDecidedOneAfterAnother(t *testing.T) {
 	testenv.Equal(t, late.StatusCode, 409)
 	testenv.Contains(t, late.text, "It became a memory")
 	testenv.Equal(t, s.get("cid", "/app/approvals?scope=managed&workspace_id="+string(s.Team)).StatusCode, 403)
+}
+
+func TestOldCandidateIsDecided(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	session := must(t, s.Service.StartSession, s.Cid,
+		loci.StartSession{Task: "Tides", AtlasID: s.Atlas(t, "Sea")}).Session.ID
+	old := s.propose(s.Cid, session, "Ebb at nine.")
+	for i := range loci.MaxShownParts {
+		id := s.propose(s.Cid, session, fmt.Sprintf("Flood number %d", i))
+		if i%2 == 0 {
+			must(t, s.Service.ModerateCandidate, s.Cid, loci.ModerateCandidate{SessionID: session, CandidateID: id,
+				Action: loci.ModerationDismiss})
+		}
+	}
+	path := "/app/approvals/" + string(session) + "/" + string(old)
+	for _, who := range []string{"cid", "ann"} {
+		got := s.get(who, path)
+		s.check(who, got)
+		testenv.Contains(t, got.text, "Ebb at nine.")
+	}
+	saved := s.post("cid", path+"/edit", url.Values{"content": {"Ebb at ten."}})
+	testenv.Contains(t, s.get("cid", saved.Header.Get("Location")).text, "Saved.")
+	gone := s.post("cid", path+"/moderate", url.Values{"action": {"dismiss"}, "idempotencyKey": {"a"}})
+	testenv.Equal(t, s.get("cid", gone.Header.Get("Location")).Header.Get("Location"), "/app/approvals?did=dismissed")
+	testenv.Equal(t, s.get("cid", path).StatusCode, 404)
+}
+
+// TestLinkElsewhereTellsOfNoDecision follows a link that claims one.
+func TestLinkElsewhereTellsOfNoDecision(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	link := "/app/approvals?did=kept&last=" + string(s.scene(s.Cid).byState["pending"])
+	for site, want := range map[string]bool{"same-origin": true, "cross-site": false, "same-site": false,
+		"none": false} {
+		text := s.do("cid", "GET", link, nil, "Sec-Fetch-Site:"+site).text
+		testenv.Equal(t, strings.Contains(text, "Kept:") && strings.Contains(text, `value="revert"`), want, site)
+		testenv.Equal(t, strings.Contains(text, "Kept:") || strings.Contains(text, `value="revert"`), want, site)
+	}
 }
 
 func TestEditedCandidateIsKept(t *testing.T) {

@@ -85,8 +85,9 @@ func (s *site) do(who, method, path string, body io.Reader, headers ...string) r
 	if method == http.MethodPost {
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	}
-	for _, name := range headers {
-		r.Header.Set(name, "true")
+	for _, h := range headers {
+		name, value, _ := strings.Cut(h, ":")
+		r.Header.Set(name, value)
 	}
 	if c := s.cookie[who]; c != "" {
 		r.AddCookie(&http.Cookie{Name: "__Host-loci", Value: c})
@@ -180,6 +181,7 @@ func (s *site) check(what string, got result) {
 	}
 	policy := got.Header.Get("Content-Security-Policy")
 	if !strings.HasPrefix(policy, "default-src 'none'; ") || strings.Contains(policy, "unsafe") ||
+		got.Header.Get("Cross-Origin-Opener-Policy") != "same-origin" ||
 		got.Header.Get("Cache-Control") != "no-store" || got.Header.Get("Content-Encoding") != "" {
 		s.t.Errorf("%s: %v", what, got.Header)
 	}
@@ -315,8 +317,8 @@ func TestStartLeadsToConsole(t *testing.T) {
 func TestPartOfPageReadsNoCounts(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	for headers, want := range map[string]bool{"": true, "HX-Request": false,
-		"HX-Request HX-History-Restore-Request": true} {
+	for headers, want := range map[string]bool{"": true, "HX-Request:true": false,
+		"HX-Request:true HX-History-Restore-Request:true": true} {
 		s.ran = nil
 		s.do("ann", "GET", "/app?query=rope", nil, strings.Fields(headers)...)
 		testenv.Equal(t, slices.Contains(s.ran, "account.status"), want, headers)
