@@ -320,7 +320,11 @@ func TestPartOfPageReadsNoCounts(t *testing.T) {
 	for headers, want := range map[string]bool{"": true, "HX-Request:true": false,
 		"HX-Request:true HX-History-Restore-Request:true": true} {
 		s.ran = nil
-		s.do("ann", "GET", "/app?query=rope", nil, strings.Fields(headers)...)
+		got := s.do("ann", "GET", "/app?query=rope", nil, strings.Fields(headers)...)
+		_, result, _ := strings.Cut(got.raw, `<section id="result"`)
+		result, _, _ = strings.Cut(result, "</section>")
+		testenv.Contains(t, result, "Nothing fits", headers)
+		testenv.Equal(t, strings.Contains(result, "Waiting for you"), false, headers)
 		testenv.Equal(t, slices.Contains(s.ran, "account.status"), want, headers)
 	}
 }
