@@ -222,7 +222,7 @@ func scannedRows(plan []string) int {
 // aliases are the names that queries give to tables.
 var aliases = map[string]string{"memories": "h e", "index_log": "c", "members": "m x", "atlases": "a",
 	"workspaces": "w e", "users": "u", "invitations": "i", "api_keys": "k", "keyword_indexes": "x",
-	"grants": "g", "grant_tokens": "p", "sessions": "s", "units": "u", "candidates": "c", "session_events": "v",
+	"grants": "g", "grant_tokens": "p", "sessions": "s", "units": "u", "candidates": "c", "session_events": "v o e",
 	"policies": "p", "agents": "g o", "messages": "x", "receipts": "r",
 	"jobs": "j"}
 

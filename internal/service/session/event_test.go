@@ -3,8 +3,11 @@ package session_test
 import (
 	"fmt"
 	"maps"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/loci-memory/loci"
 	. "github.com/loci-memory/loci/internal/conformance"
@@ -85,6 +88,64 @@ func TestCandidatesShowTheirTurnsWhereThePolicyKeepsThem(t *testing.T) {
 		MustCall(t, w, byAnn, service.AutoSet, loci.SetPolicy{WorkspaceID: w.Team, Enabled: true})
 		shows(byAnn, nil)
 		shows(CallerAdmin, nil)
+	})
+}
+
+func TestCandidatesShowNoTurnsFromBeforeThePolicyKeptThem(t *testing.T) {
+	t.Parallel()
+	Each(t, Options{}, func(t *testing.T, w *World) {
+		s := automatic(t, w, w.Atlas(t, "Shelf"), loci.SetPolicy{})
+		send(t, w, s.ID, "1", loci.EventPrompt, decision)
+		keep := func() {
+			w.Clock.Advance(time.Second)
+			MustCall(t, w, byAnn, service.AutoSet, loci.SetPolicy{WorkspaceID: w.Team, Enabled: true, KeepTurns: true})
+		}
+		shows := func(want ...*loci.Turns) {
+			t.Helper()
+			in := loci.ListCandidates{SessionID: s.ID}
+			list := MustCall(t, w, CallerAdmin, service.SessionCandidates, in).Candidates
+			slices.SortFunc(list, func(a, b loci.Candidate) int {
+				return strings.Compare(a.SourceEventID, b.SourceEventID)
+			})
+			if len(list) != len(want) {
+				t.Fatalf("%d candidates", len(list))
+			}
+			for i, c := range list {
+				if !reflect.DeepEqual(c.Turns, want[i]) {
+					t.Errorf("%s shows %+v", c.SourceEventID, c.Turns)
+				}
+			}
+		}
+		keep()
+		shows(nil)
+		const answer = "Remember: the staging certificate is renewed by hand."
+		send(t, w, s.ID, "2", loci.EventResponse, answer)
+		keep() // for as long as before
+		shows(nil, &loci.Turns{Answer: answer})
+	})
+}
+
+func TestCandidateShowsNoPromptOfItsUnitFarBefore(t *testing.T) {
+	t.Parallel()
+	Each(t, Options{}, func(t *testing.T, w *World) {
+		s := automatic(t, w, w.Atlas(t, "Shelf"), loci.SetPolicy{KeepTurns: true})
+		send(t, w, s.ID, "first", loci.EventPrompt, "Look at the hosts.")
+		of := func(e *loci.SendEvent) { e.UnitKey = "another" }
+		for i := range 50 {
+			if i == 49 {
+				send(t, w, s.ID, "a", loci.EventResponse, "Remember: the staging certificate is renewed by hand.")
+			}
+			send(t, w, s.ID, fmt.Sprint(i), loci.EventPrompt, "Go on.", of)
+		}
+		send(t, w, s.ID, "b", loci.EventResponse, "Remember: the archive is copied to tape every Sunday.")
+		got := map[string]string{}
+		in := loci.ListCandidates{SessionID: s.ID}
+		for _, c := range MustCall(t, w, byAnn, service.SessionCandidates, in).Candidates {
+			got[c.SourceEventID] = c.Turns.Prompt
+		}
+		if want := map[string]string{"a": "Look at the hosts.", "b": ""}; !maps.Equal(got, want) {
+			t.Errorf("%+v", got)
+		}
 	})
 }
 

@@ -377,7 +377,7 @@ var sourceColumns = map[string]string{
 	"messages":      "workspace agent to_agent subject content reply_to created_at",
 	"metadata":      "name value",
 	"oauth_clients": "name uri redirect_uris created_at used_at",
-	"policies": "user_id workspace enabled paused mode atlas adapters_off min_length exclude_paths keep_turns " +
+	"policies": "user_id workspace enabled paused mode atlas adapters_off min_length exclude_paths keep_turns_since " +
 		"created_at updated_at",
 	"receipts":         "message agent number status updated_at",
 	"redaction_audits": "session event_id rules total occurred_at created_at",

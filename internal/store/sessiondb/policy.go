@@ -14,7 +14,7 @@ func readPolicy(t *sqldb.Tx, userID loci.ID, workspace int64) (loci.Policy, erro
 	var off, paths string
 	err := t.QueryRow(`SELECT p.enabled, p.paused, p.mode, COALESCE((SELECT a.id FROM atlases a
 			WHERE a.row_id = p.atlas AND a.workspace = p.workspace), ''), p.adapters_off, p.min_length, p.exclude_paths,
-			p.keep_turns, p.created_at, p.updated_at
+			p.keep_turns_since > 0, p.created_at, p.updated_at
 		FROM policies p WHERE p.user_id = ?1 AND p.workspace = ?2`, []any{userID, workspace},
 		[]any{&p.Enabled, &p.Paused, &p.Mode, &p.AtlasID, &off, &p.MinLength, &paths, &p.KeepTurns,
 			&p.CreatedAt, &p.UpdatedAt})
@@ -40,11 +40,13 @@ func writePolicy(t *sqldb.Tx, userID loci.ID, workspace, atlas int64, p loci.Pol
 		row = &atlas
 	}
 	_, err := t.Exec(`INSERT INTO policies (user_id, workspace, enabled, paused, mode, atlas, adapters_off, min_length,
-			exclude_paths, created_at, updated_at, keep_turns) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?10, ?11)
+			exclude_paths, created_at, updated_at, keep_turns_since)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?10, CASE WHEN ?11 THEN CAST(?10 AS BIGINT) ELSE 0 END)
 		ON CONFLICT (user_id, workspace) DO UPDATE SET enabled = excluded.enabled, paused = excluded.paused,
 			mode = excluded.mode, atlas = excluded.atlas, adapters_off = excluded.adapters_off,
 			min_length = excluded.min_length, exclude_paths = excluded.exclude_paths,
-			keep_turns = excluded.keep_turns,
+			keep_turns_since = CASE WHEN policies.keep_turns_since > 0 AND excluded.keep_turns_since > 0
+				THEN policies.keep_turns_since ELSE excluded.keep_turns_since END,
 			updated_at = CASE WHEN policies.updated_at < excluded.updated_at THEN excluded.updated_at
 				ELSE policies.updated_at + 1 END`,
 		userID, workspace, p.Enabled, p.Paused, p.Mode, row, sqldb.EncodeStrings(p.Adapters.Off()), p.MinLength,
