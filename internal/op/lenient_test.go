@@ -17,7 +17,7 @@ type form struct {
 	thing
 	Until *loci.Time `json:"until,omitzero" date:"end"`
 	Sizes []int64    `json:"sizes,omitzero"`
-	Atlas loci.ID    `json:"atlasId,omitzero"`
+	Atlas loci.ID    `json:"atlasId,omitzero" id:"atlas"`
 }
 
 const atlasID = "01a20154-2ca0-728a-887c-000000000006"
