@@ -541,8 +541,12 @@ func TestToolsReadSynonymsOfIDs(t *testing.T) {
 				continue
 			}
 			count++
+			want := f.Name
+			if o.Name == "memory.update" && record == "atlas" { // it would be a move
+				want = record
+			}
 			got, err := o.Lenient(fmt.Appendf(nil, `{%q:"1"}`, record))
-			testenv.Equal(t, string(got), fmt.Sprintf(`{%q:"1"}`, f.Name), o.Name, record, err)
+			testenv.Equal(t, string(got), fmt.Sprintf(`{%q:"1"}`, want), o.Name, record, err)
 		}
 		got, err := o.Lenient([]byte(`{"id":"1"}`))
 		want := `{"id":"1"}`
