@@ -281,9 +281,6 @@ func (f MemoryFilter) Period(now Time) (since, until Time, err error) {
 	if since, err = f.Since.At(now, "since"); err == nil {
 		until, err = f.Until.At(now, "until")
 	}
-	if err == nil && until != 0 && since > until {
-		err = Errorf(CodeInvalidQuery, "since must not be after until: since is the earlier time")
-	}
 	return since, until, err
 }
 

@@ -79,15 +79,3 @@ func TestMomentsAreTimesDatesAndAges(t *testing.T) {
 		t.Errorf("no moment is %s, %v", at, err)
 	}
 }
-
-func TestMemoryFilterRefusesSinceAfterUntil(t *testing.T) {
-	t.Parallel()
-	now := loci.TimeOf(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
-	for f, ok := range map[[2]loci.Moment]bool{{"7d", "1d"}: true, {"1d", "1d"}: true, {"", "1d"}: true,
-		{"1d", ""}: true, {"1d", "7d"}: false, {"2026-02-02", "2026-02-01"}: false, {"1h", "2026-02-01"}: false} {
-		_, err := loci.MemoryFilter{Since: f[0], Until: f[1]}.At(now)
-		if (err == nil) != ok || err != nil && !loci.Is(err, loci.CodeInvalidQuery) {
-			t.Errorf("%v: %v", f, err)
-		}
-	}
-}

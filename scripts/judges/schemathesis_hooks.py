@@ -27,7 +27,6 @@ REFUSALS = (
     (400, "invalid_query", "adapter is required for an automatic session"),
     (400, "invalid_query", "send either toAgentId or broadcast: true"),
     (400, "invalid_query", "replyTo names your own message"),
-    (400, "invalid_query", "since must not be after until"),
     (400, "invalid_query", "replyTo must name a message of the same workspace"),
     (400, "invalid_query", "memoryId must name a memory of the session's workspace"),
     (400, "invalid_query", "must be a time with an offset"),  # or a date that the calendar has, or an age
