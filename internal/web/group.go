@@ -62,11 +62,17 @@ func parent(path string) string { return path[:max(1, strings.LastIndexByte(path
 // Link returns the address of the page, or of the one above a form, with the fields of its link. Pairs of names and
 // values replace some of them.
 func (v *Visit) Link(pairs ...string) string {
-	path, query := v.r.URL.EscapedPath(), url.Values{}
+	path := v.r.URL.EscapedPath()
 	if v.page.FormOnly {
 		path = parent(path)
 	}
-	for _, name := range v.page.Params {
+	return v.LinkTo(path, v.page.Params, pairs...)
+}
+
+// LinkTo returns an address with fields of the visit. Pairs of names and values replace some of them.
+func (v *Visit) LinkTo(path string, fields []string, pairs ...string) string {
+	query := url.Values{}
+	for _, name := range fields {
 		if value := v.Values[name]; value != "" {
 			query.Set(name, value)
 		}

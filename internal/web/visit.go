@@ -157,13 +157,7 @@ func (v *Visit) self() string {
 	case v.page.FormOnly:
 		return "/"
 	}
-	query := url.Values{}
-	for _, name := range v.page.Params {
-		if value := v.Values[name]; value != "" {
-			query.Set(name, value)
-		}
-	}
-	return withQuery(path, query)
+	return v.LinkTo(path, v.page.Params)
 }
 
 // refuse notes at which field a form was refused, and reads what its page shows.

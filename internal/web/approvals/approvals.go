@@ -4,8 +4,6 @@ package approvals
 import (
 	"cmp"
 	"embed"
-	"net/url"
-	"slices"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/web"
@@ -87,33 +85,6 @@ var policyNotices = map[string]string{
 	"resumed": "It goes on.",
 }
 
-// names are the names of members by their ids.
-type names map[loci.ID]string
-
-// Of returns the name of a person, or "" where the page did not read the members.
-func (n names) Of(id loci.ID) string { return n[id] }
-
-// readNames returns the names of the user and, with an id, of the members of a workspace. Without those a page is shown
-// too.
-func readNames(v *web.Visit, workspace loci.ID) names {
-	n := names{v.User.ID: cmp.Or(v.User.Name, v.User.Email)}
-	if workspace == "" {
-		return n
-	}
-	list, err := web.Read[loci.Members](v, "member.list", "workspaceId", string(workspace), "limit", "100")
-	if err == nil {
-		for _, m := range list.Members {
-			n[m.UserID] = cmp.Or(m.Name, m.Email)
-		}
-	}
-	return n
-}
-
-// typeWords are the types of memories as pages say them.
-var typeWords = map[loci.MemoryType]string{loci.TypeFact: "Fact", loci.TypeDecision: "Decision",
-	loci.TypePreference: "Preference", loci.TypeTask: "Task", loci.TypeArchitecture: "Architecture",
-	loci.TypeNote: "Note"}
-
 // adapterWords are the programs of adapters.
 var adapterWords = map[loci.Adapter]string{"acp": "An editor by ACP", "workbuddy": "WorkBuddy",
 	"opencode": "opencode", "pi": "Pi", "codex": "Codex", "claude": "Claude Code"}
@@ -121,23 +92,4 @@ var adapterWords = map[loci.Adapter]string{"acp": "An editor by ACP", "workbuddy
 // program returns the name of the program that kept a session.
 func program(s loci.Session) string {
 	return cmp.Or(s.SourceName, adapterWords[s.Adapter], map[bool]string{true: "An agent"}[s.AgentID != ""])
-}
-
-// link returns an address with the fields of a visit, of which pairs of names and values replace some.
-func link(v *web.Visit, path string, fields []string, pairs ...string) string {
-	query := url.Values{}
-	for _, name := range fields {
-		if value := v.Values[name]; value != "" {
-			query.Set(name, value)
-		}
-	}
-	for pair := range slices.Chunk(pairs, 2) {
-		if query.Set(pair[0], pair[1]); pair[1] == "" {
-			query.Del(pair[0])
-		}
-	}
-	if len(query) == 0 {
-		return path
-	}
-	return path + "?" + query.Encode()
 }

@@ -17,8 +17,8 @@ type automatic struct {
 	loci.Policy
 	Tag                 string // the entity tag
 	Workspace           loci.Workspace
-	Workspaces, Atlases []choice
-	Programs            []choice
+	Workspaces, Atlases []web.Choice
+	Programs            []web.Choice
 	Length, Paths       string
 	Open                bool // the workspace accepts changes
 	Others              bool // there are other workspaces
@@ -37,7 +37,7 @@ func readAutomatic(v *web.Visit) error {
 	for _, w := range spaces.Workspaces {
 		chosen := string(w.ID) == v.Values["workspace_id"] ||
 			v.Values["workspace_id"] == "" && w.Kind == loci.WorkspacePersonal
-		a.Workspaces = append(a.Workspaces, choice{string(w.ID), w.Name, chosen})
+		a.Workspaces = append(a.Workspaces, web.Choice{Value: string(w.ID), Label: w.Name, Chosen: chosen})
 		if chosen {
 			a.Workspace = w
 		}
@@ -61,12 +61,12 @@ func readAutomatic(v *web.Visit) error {
 		isOn = func(x loci.Adapter) bool { return v.Form.Has(string(x)) }
 	}
 	for _, x := range programs {
-		a.Programs = append(a.Programs, choice{string(x), adapterWords[x], isOn(x)})
+		a.Programs = append(a.Programs, web.Choice{Value: string(x), Label: adapterWords[x], Chosen: isOn(x)})
 	}
 	sayLine(v)
 	atlases, err := web.Read[loci.Atlases](v, "atlas.list", "workspace_id", id, "limit", "100")
 	for _, x := range atlases.Atlases {
-		a.Atlases = append(a.Atlases, choice{string(x.ID), x.Name, x.ID == a.AtlasID})
+		a.Atlases = append(a.Atlases, web.NewChoice(string(x.ID), x.Name, string(a.AtlasID)))
 	}
 	v.Data = a
 	return err
@@ -150,6 +150,6 @@ func policySet(v *web.Visit, _ any) error {
 	if v.Form.Has("paused") {
 		did = map[bool]string{true: "paused", false: "resumed"}[v.Form.Get("paused") == "true"]
 	}
-	v.Leave(link(v, "/app/automatic", nil, "workspace_id", v.Form.Get("workspace_id"), "did", did))
+	v.Leave(v.LinkTo("/app/automatic", nil, "workspace_id", v.Form.Get("workspace_id"), "did", did))
 	return nil
 }

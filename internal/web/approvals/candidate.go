@@ -30,17 +30,11 @@ type detail struct {
 	Old               *loci.Memory // the one that it replaces, or the most similar one
 	Become            *loci.Memory // the one that it became
 	Start             string       // of the old memory
-	Types             []choice
+	Types             []web.Choice
 	Next              string // address of the page after a decision
 
 	// The decisions that the operations accept.
 	Keep, Replace, Dismiss, TakeBack, Edit bool
-}
-
-// A choice is an option of a select.
-type choice struct {
-	Value, Label string
-	Chosen       bool
 }
 
 // stateWords are the states of candidates as pages say them.
@@ -96,16 +90,14 @@ func readDetail(v *web.Visit, c *loci.Candidate, next string) (d *detail, err er
 		return nil, err
 	}
 	d = &detail{Candidate: *c, Path: queuePath + "/" + string(c.SessionID) + "/" + string(c.ID), Next: next,
-		Kind: typeWords[c.Type], State: stateWords[c.Status], HTML: markdown.HTML(c.Content), Session: s.Session,
+		Kind: web.TypeWords[c.Type], State: stateWords[c.Status], HTML: markdown.HTML(c.Content), Session: s.Session,
 		Program: program(s.Session), Workspace: space.Workspace.Name}
-	for _, t := range loci.ContextGroupOrder {
-		d.Types = append(d.Types, choice{string(t), typeWords[t], t == c.Type})
-	}
+	d.Types = web.TypeChoices(string(c.Type))
 	members := loci.ID("")
 	if hasNames && s.Session.UserID != v.User.ID {
 		members = s.Session.WorkspaceID
 	}
-	d.Person = readNames(v, members).Of(s.Session.UserID)
+	d.Person = web.ReadNames(v, members).Of(s.Session.UserID)
 	open := !s.Session.Archived && space.Workspace.Status == loci.ContainerActive
 	if a := s.Context.Atlas; a != nil {
 		d.Atlas, open = a.Name, open && a.Status == loci.ContainerActive

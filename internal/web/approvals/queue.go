@@ -60,12 +60,12 @@ func readQueue(v *web.Visit) error {
 	if v.FieldErrors["candidateIds"] != "" {
 		v.FieldErrors["candidateIds"] = "Mark the candidates first."
 	}
-	address := func(pairs ...string) string { return link(v, queuePath, queueParams[:3], pairs...) }
+	address := func(pairs ...string) string { return v.LinkTo(queuePath, queueParams[:3], pairs...) }
 	chosen := max(0, slices.IndexFunc(list.Candidates, func(c loci.Candidate) bool {
 		return string(c.ID) == v.Values["candidate"]
 	}))
 	for i, c := range list.Candidates {
-		q.Rows = append(q.Rows, row{Candidate: c, Kind: typeWords[c.Type], Path: address("candidate", string(c.ID)),
+		q.Rows = append(q.Rows, row{Candidate: c, Kind: web.TypeWords[c.Type], Path: address("candidate", string(c.ID)),
 			Chosen: i == chosen, Opened: i == chosen && (v.Values["candidate"] != "" || v.Notice != "")})
 	}
 	q.Stay = address()

@@ -15,7 +15,7 @@ var sessionParams = []string{"scope", "workspace_id", "status", "include", "curs
 // A sessions is what the list of sessions shows.
 type sessions struct {
 	Rows                 []sessionRow
-	Workspaces, States   []choice
+	Workspaces, States   []web.Choice
 	Managed, All, Narrow bool   // All: archived ones too; Narrow: a filter limits the result
 	Next, Mine, Others   string // addresses
 }
@@ -37,19 +37,19 @@ func readSessions(v *web.Visit) error {
 	s.Mine = v.Link("scope", "", "cursor", "")
 	s.Others = v.Link("scope", string(loci.ScopeManaged), "cursor", "")
 	for _, state := range []loci.SessionStatus{loci.SessionActive, loci.SessionCompleted, loci.SessionFinalized} {
-		s.States = append(s.States, choice{string(state), sessionWords[state], string(state) == v.Values["status"]})
+		s.States = append(s.States, web.NewChoice(string(state), sessionWords[state], v.Values["status"]))
 	}
 	v.Data = s
 	spaces, err := web.Read[loci.Workspaces](v, "workspace.list", "limit", "100")
 	if err != nil {
 		return err
 	}
-	places, people := map[loci.ID]string{}, readNames(v, "")
+	places, people := map[loci.ID]string{}, web.ReadNames(v, "")
 	for _, w := range spaces.Workspaces {
 		chosen := string(w.ID) == v.Values["workspace_id"]
-		s.Workspaces = append(s.Workspaces, choice{string(w.ID), w.Name, chosen})
+		s.Workspaces = append(s.Workspaces, web.Choice{Value: string(w.ID), Label: w.Name, Chosen: chosen})
 		if places[w.ID] = w.Name; chosen && s.Managed {
-			people = readNames(v, w.ID)
+			people = web.ReadNames(v, w.ID)
 		}
 	}
 	list, err := web.Read[loci.Sessions](v, "session.list", "scope", v.Values["scope"], "workspace_id",
@@ -70,7 +70,7 @@ type session struct {
 	loci.SessionDetail
 	State, Program  string
 	Workspace       loci.Workspace
-	People          names
+	People          web.Names
 	Parts           []row // the candidates
 	Steps           []step
 	Checks          []note
@@ -119,7 +119,7 @@ func readSession(v *web.Visit) (err error) {
 	if s.Workspace.Kind == loci.WorkspaceTeam {
 		members = x.WorkspaceID
 	}
-	s.People, s.HasMemory = readNames(v, members), x.MemoryID != ""
+	s.People, s.HasMemory = web.ReadNames(v, members), x.MemoryID != ""
 	s.Move = s.Workspace.Status == loci.ContainerActive &&
 		(s.Context.Atlas == nil || s.Context.Atlas.Status == loci.ContainerActive)
 	if s.Move && s.Open && s.HasMemory {
@@ -139,7 +139,7 @@ func (s *session) fill() {
 	titles := map[loci.ID]string{}
 	for _, c := range s.Candidates {
 		titles[c.ID] = c.Title
-		s.Parts = append(s.Parts, row{Candidate: c, Kind: typeWords[c.Type],
+		s.Parts = append(s.Parts, row{Candidate: c, Kind: web.TypeWords[c.Type],
 			Path: queuePath + "/" + string(c.SessionID) + "/" + string(c.ID)})
 	}
 	for _, u := range s.Units {

@@ -141,7 +141,7 @@ func TestCandidatesAreDecidedOneAfterAnother(t *testing.T) {
 	testenv.Equal(t, none.StatusCode, 400)
 	testenv.Contains(t, none.text, "Mark the candidates first.")
 
-	// Who was slower sees what became of it.
+	// The slower of two people sees what became of it.
 	late := s.post("cid", s.path(c, "pending")+"/moderate", url.Values{"action": {"dismiss"}, "idempotencyKey": {"c"}})
 	testenv.Equal(t, late.StatusCode, 409)
 	testenv.Contains(t, late.text, "It became a memory")

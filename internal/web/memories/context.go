@@ -9,7 +9,7 @@ import (
 type snapshot struct {
 	loci.MemoryContext
 	Query      string
-	Workspaces []choice
+	Workspaces []web.Choice
 	Count      int
 }
 
@@ -21,7 +21,7 @@ func readContext(v *web.Visit) error {
 		return err
 	}
 	for _, w := range spaces.Workspaces {
-		s.Workspaces = append(s.Workspaces, choice{string(w.ID), w.Name, string(w.ID) == v.Values["workspace_id"]})
+		s.Workspaces = append(s.Workspaces, web.NewChoice(string(w.ID), w.Name, v.Values["workspace_id"]))
 	}
 	s.MemoryContext, err = web.Read[loci.MemoryContext](v, "memory.context", "query", s.Query, "workspace_id",
 		v.Values["workspace_id"], "max_tokens", "8000")

@@ -12,7 +12,7 @@ import (
 type find struct {
 	All                                 bool // a list, which can be sorted
 	Query, Tag, NoTag                   string
-	Workspaces, Atlases, Types, Periods []choice
+	Workspaces, Atlases, Types, Periods []web.Choice
 	Include                             string
 	Hits                                []hit
 	Meta                                loci.SearchMeta
@@ -39,9 +39,9 @@ func readList(v *web.Visit) error { return readFind(v, &find{All: true}) }
 
 func readFind(v *web.Visit, f *find) error {
 	f.Query, f.Tag, f.Include = v.Values["query"], v.Values["tags"], v.Values["include"]
-	f.Types, f.NoTag = typeChoices(v.Values["type"]), v.Link("tags", "", "cursor", "")
+	f.Types, f.NoTag = web.TypeChoices(v.Values["type"]), v.Link("tags", "", "cursor", "")
 	f.Later = v.Values["cursor"] != ""
-	for _, p := range []choice{{Value: "7d", Label: "Last 7 days"}, {Value: "4w", Label: "Last 4 weeks"},
+	for _, p := range []web.Choice{{Value: "7d", Label: "Last 7 days"}, {Value: "4w", Label: "Last 4 weeks"},
 		{Value: "52w", Label: "Last year"}} {
 		p.Chosen = p.Value == v.Values["since"]
 		f.Periods = append(f.Periods, p)
@@ -51,10 +51,10 @@ func readFind(v *web.Visit, f *find) error {
 	if err != nil {
 		return err
 	}
-	people, places := names{}, map[loci.ID]string{}
+	people, places := web.Names{}, map[loci.ID]string{}
 	for _, w := range spaces.Workspaces {
 		chosen := string(w.ID) == v.Values["workspace_id"]
-		f.Workspaces = append(f.Workspaces, choice{string(w.ID), w.Name, chosen})
+		f.Workspaces = append(f.Workspaces, web.Choice{Value: string(w.ID), Label: w.Name, Chosen: chosen})
 		places[w.ID] = w.Name
 		if !chosen {
 			continue
@@ -70,14 +70,14 @@ func readFind(v *web.Visit, f *find) error {
 func readAtlases(v *web.Visit, f *find, id loci.ID, places map[loci.ID]string) error {
 	list, err := web.Read[loci.Atlases](v, "atlas.list", "workspace_id", string(id), "limit", "100")
 	for _, a := range list.Atlases {
-		f.Atlases = append(f.Atlases, choice{string(a.ID), a.Name, string(a.ID) == v.Values["atlas_id"]})
+		f.Atlases = append(f.Atlases, web.NewChoice(string(a.ID), a.Name, v.Values["atlas_id"]))
 		places[a.ID] = a.Name
 	}
 	return err
 }
 
 // read reads the memories that the filters admit.
-func (f *find) read(v *web.Visit, people names, places map[loci.ID]string) error {
+func (f *find) read(v *web.Visit, people web.Names, places map[loci.ID]string) error {
 	pairs := []string{}
 	for _, name := range filters {
 		value := v.Values[name]
@@ -122,7 +122,7 @@ func (f *find) follow(v *web.Visit, cursor string) {
 }
 
 // add adds a hit. Its snippet is left out where it is the title alone.
-func (f *find) add(m loci.Memory, people names, places map[loci.ID]string, snippet []part, why string) {
+func (f *find) add(m loci.Memory, people web.Names, places map[loci.ID]string, snippet []part, why string) {
 	var text strings.Builder
 	for _, p := range snippet {
 		text.WriteString(p.Text)
@@ -130,7 +130,7 @@ func (f *find) add(m loci.Memory, people names, places map[loci.ID]string, snipp
 	if text.String() == m.Title {
 		snippet = nil
 	}
-	f.Hits = append(f.Hits, hit{Memory: m, Kind: typeWords[m.Type], Author: people.Of(m.CreatedBy),
+	f.Hits = append(f.Hits, hit{Memory: m, Kind: web.TypeWords[m.Type], Author: people.Of(m.CreatedBy),
 		Workspace: places[m.WorkspaceID], Atlas: places[m.AtlasID], Snippet: snippet, Why: why})
 }
 

@@ -2,7 +2,6 @@
 package memories
 
 import (
-	"cmp"
 	"embed"
 
 	"github.com/loci-memory/loci"
@@ -74,43 +73,10 @@ var notices = map[string]string{
 	"reverted":  "The text of that version is the newest version now.",
 }
 
-// names are the names of members by their ids.
-type names map[loci.ID]string
-
-// Of returns the name of a person, or "" where the page did not read the members.
-func (n names) Of(id loci.ID) string { return n[id] }
-
-// readNames returns the names of the members of a workspace. Without them a page is shown too.
-func readNames(v *web.Visit, w loci.Workspace) names {
-	n := names{v.User.ID: cmp.Or(v.User.Name, v.User.Email)}
+// readNames returns the names of the members of a workspace.
+func readNames(v *web.Visit, w loci.Workspace) web.Names {
 	if w.Kind != loci.WorkspaceTeam {
-		return n
+		w.ID = "" // it has the user alone
 	}
-	list, err := web.Read[loci.Members](v, "member.list", "workspaceId", string(w.ID), "limit", "100")
-	if err != nil {
-		return n
-	}
-	for _, m := range list.Members {
-		n[m.UserID] = cmp.Or(m.Name, m.Email)
-	}
-	return n
-}
-
-// typeWords are the types of memories as pages say them.
-var typeWords = map[loci.MemoryType]string{loci.TypeFact: "Fact", loci.TypeDecision: "Decision",
-	loci.TypePreference: "Preference", loci.TypeTask: "Task", loci.TypeArchitecture: "Architecture",
-	loci.TypeNote: "Note"}
-
-// A choice is an option of a select.
-type choice struct {
-	Value, Label string
-	Chosen       bool
-}
-
-// typeChoices are the types, of which one is chosen.
-func typeChoices(chosen string) (list []choice) {
-	for _, t := range loci.ContextGroupOrder {
-		list = append(list, choice{string(t), typeWords[t], string(t) == chosen})
-	}
-	return list
+	return web.ReadNames(v, w.ID)
 }

@@ -20,7 +20,7 @@ type memory struct {
 	Tag       string // the entity tag
 	Workspace loci.Workspace
 	Atlas     loci.Atlas
-	People    names
+	People    web.Names
 	// May says that the operations that change it accept the user; Change, that its state allows a change.
 	May, Change bool
 }
@@ -41,7 +41,7 @@ func open(v *web.Visit) (m *memory, err error) {
 	if err != nil {
 		return nil, err
 	}
-	m.Workspace, m.Atlas, m.Kind = space.Workspace, atlas.Atlas, typeWords[m.Type]
+	m.Workspace, m.Atlas, m.Kind = space.Workspace, atlas.Atlas, web.TypeWords[m.Type]
 	m.May = (m.CreatedBy == v.User.ID || m.Workspace.Role != loci.RoleMember) &&
 		m.Workspace.Status == loci.ContainerActive && m.Atlas.Status == loci.ContainerActive
 	m.Change = m.May && m.Status == loci.MemoryActive

@@ -14,7 +14,7 @@ import (
 // A draft is a text that a person writes: as it stands, or as it was typed.
 type draft struct {
 	Title, Content, Tags       string
-	Types, Workspaces, Atlases []choice
+	Types, Workspaces, Atlases []web.Choice
 	HTML                       template.HTML // the preview
 	Similar                    []hit         // memories that say nearly the same
 	Looked                     bool          // Similar was looked for
@@ -32,7 +32,7 @@ func (d *draft) typed(v *web.Visit) {
 func (d *draft) setAtlases(v *web.Visit, workspace, chosen string) error {
 	list, err := web.Read[loci.Atlases](v, "atlas.list", "workspace_id", workspace, "limit", "100")
 	for _, a := range list.Atlases {
-		d.Atlases = append(d.Atlases, choice{string(a.ID), a.Name, string(a.ID) == chosen})
+		d.Atlases = append(d.Atlases, web.NewChoice(string(a.ID), a.Name, chosen))
 	}
 	return err
 }
@@ -64,7 +64,7 @@ func readEdit(v *web.Visit) error {
 		d.typed(v)
 		kind, atlas = v.Values["type"], v.Values["atlasId"]
 	}
-	d.Types, d.HTML = typeChoices(kind), markdown.HTML(d.Content)
+	d.Types, d.HTML = web.TypeChoices(kind), markdown.HTML(d.Content)
 	if err := d.setAtlases(v, string(m.WorkspaceID), atlas); err != nil {
 		return err
 	}
@@ -133,11 +133,11 @@ func showEdited(v *web.Visit, out any) error {
 
 // readNew reads what the page of a new memory shows.
 func readNew(v *web.Visit) error {
-	d := &draft{Types: typeChoices(string(loci.TypeNote))}
+	d := &draft{Types: web.TypeChoices(string(loci.TypeNote))}
 	workspace, atlas := v.Values["workspace_id"], ""
 	if v.Form != nil {
 		d.typed(v)
-		workspace, atlas, d.Types = v.Values["workspaceId"], v.Values["atlasId"], typeChoices(v.Values["type"])
+		workspace, atlas, d.Types = v.Values["workspaceId"], v.Values["atlasId"], web.TypeChoices(v.Values["type"])
 	}
 	spaces, err := web.Read[loci.Workspaces](v, "workspace.list", "limit", "100")
 	if err != nil {
@@ -149,7 +149,7 @@ func readNew(v *web.Visit) error {
 		}
 	}
 	for _, w := range spaces.Workspaces {
-		d.Workspaces = append(d.Workspaces, choice{string(w.ID), w.Name, string(w.ID) == workspace})
+		d.Workspaces = append(d.Workspaces, web.NewChoice(string(w.ID), w.Name, workspace))
 	}
 	d.HTML = markdown.HTML(d.Content)
 	if err := d.setAtlases(v, workspace, atlas); err != nil {
